@@ -40,7 +40,7 @@ std::string_view name_of(InputKind kind) {
 ValueId Graph::add_input(InputKind kind, std::string name, TensorType type,
                          bool trainable) {
   const auto id = static_cast<ValueId>(values_.size());
-  values_.push_back({std::move(type), kNoNode, 0, name});
+  values_.push_back({std::move(type), kNoNode, 0, claim_name(name)});
   inputs_.push_back({id, kind, std::move(name), trainable});
   return id;
 }
@@ -49,20 +49,39 @@ NodeId Graph::add_node(std::string op, std::vector<Argument> arguments,
                        std::vector<std::optional<TensorType>> results,
                        std::string module, bool grad_enabled) {
   const auto id = static_cast<NodeId>(nodes_.size());
-  Node node{std::move(op), std::move(arguments), {}, std::move(module),
-            grad_enabled};
+  Node node{
+      std::move(op), std::move(arguments), {}, std::move(module), grad_enabled};
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!results[i]) {
       node.results.push_back(kNoValue);
       continue;
     }
     const auto value = static_cast<ValueId>(values_.size());
-    values_.push_back({std::move(*results[i]), id,
-                       static_cast<std::int32_t>(i), std::to_string(value)});
+    values_.push_back({std::move(*results[i]), id, static_cast<std::int32_t>(i),
+                       std::to_string(value)});
     node.results.push_back(value);
   }
   nodes_.push_back(std::move(node));
   return id;
+}
+
+std::string Graph::claim_name(std::string wanted) {
+  if (wanted.empty() ||
+      wanted.find_first_not_of("0123456789") == std::string::npos) {
+    wanted.insert(0, "_");  // numbers are the default names of results
+  }
+  std::string name = wanted;
+  for (int i = 1; !value_names_.insert(name).second; ++i) {
+    name = wanted + "." + std::to_string(i);
+  }
+  return name;
+}
+
+void Graph::set_name(ValueId id, const std::string& name) {
+  Value& renamed = value(id);
+  if (renamed.name == name) return;
+  value_names_.erase(renamed.name);
+  renamed.name = claim_name(name);
 }
 
 void Graph::add_output(ValueId value, std::string name) {

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -59,9 +60,7 @@ struct Attribute {
                std::vector<bool>>
       value;
   bool operator==(const Attribute&) const = default;
-  bool is_none() const {
-    return std::holds_alternative<std::monostate>(value);
-  }
+  bool is_none() const { return std::holds_alternative<std::monostate>(value); }
 };
 
 struct ValueList {
@@ -77,15 +76,17 @@ struct Value {
   TensorType type;
   NodeId producer = kNoNode;  // kNoNode: a graph input
   std::int32_t result = 0;    // which result of the producer
-  std::string name;           // unique in the graph, for printing; inputs: the
-                              // parameter's or input's own name
+  // Unique in the graph, for printing. Inputs: the input's own name where it is
+  // free and no number. Results: the value's id, unless set_name gave another.
+  std::string name;
 };
 
 struct Input {
   ValueId value = kNoValue;
   InputKind kind = InputKind::kUser;
-  std::string name;       // global name; tied parameters have one input
-  bool trainable = true;  // parameters only
+  std::string name;  // global name; tied parameters have one input
+  // Parameters: gradients are wanted. Boundary values: a gradient goes back.
+  bool trainable = true;
 };
 
 struct Node {
@@ -125,7 +126,12 @@ class Graph {
                   std::vector<std::optional<TensorType>> results,
                   std::string module = {}, bool grad_enabled = true);
   void add_output(ValueId value, std::string name);
-  void set_outputs(std::vector<Output> outputs) { outputs_ = std::move(outputs); }
+  void set_outputs(std::vector<Output> outputs) {
+    outputs_ = std::move(outputs);
+  }
+  // Gives a value another name, or one close to it where that is taken or a
+  // number.
+  void set_name(ValueId value, const std::string& name);
 
   // The input of that kind and name, or nothing.
   const Input* find_input(InputKind kind, std::string_view name) const;
@@ -136,7 +142,10 @@ class Graph {
     return static_cast<std::size_t>(id);
   }
 
+  std::string claim_name(std::string wanted);
+
   std::string name_;
+  std::unordered_set<std::string> value_names_;
   std::vector<Value> values_;
   std::vector<Node> nodes_;
   std::vector<Input> inputs_;
