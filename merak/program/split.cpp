@@ -58,7 +58,8 @@ class Cutter {
       rebuilder_.target().add_output(rebuilder_.mapped(output.value),
                                      output.name);
     }
-    return std::move(rebuilder_.target());
+    const Graph& cut = rebuilder_.target();
+    return extract(cut, cut.outputs(), cut.name());  // inputs first
   }
 
   // What the program needs from before, in the order of the names' numbers.
