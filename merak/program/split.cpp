@@ -1,12 +1,10 @@
 #include "merak/program/split.h"
 
-#include <algorithm>
-#include <array>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "merak/base/error.h"
+#include "merak/graph/ops/catalogue.h"
 #include "merak/program/rewrite.h"
 
 namespace merak::program {
@@ -19,16 +17,6 @@ using graph::kNoValue;
 using graph::NodeId;
 using graph::Output;
 using graph::ValueId;
-
-constexpr std::array<std::string_view, 11> kViews = {
-    "aten.t",       "aten.transpose.int", "aten.permute",
-    "aten.view",    "aten._unsafe_view",  "aten.expand",
-    "aten.detach",  "aten.alias",         "aten.unsqueeze",
-    "aten.squeeze.dim", "aten.slice.Tensor"};
-
-bool is_view(std::string_view op) {
-  return std::find(kViews.begin(), kViews.end(), op) != kViews.end();
-}
 
 bool is_gradient(const Output& output) {
   return output.name.rfind(kGradientPrefix, 0) == 0;
@@ -74,7 +62,7 @@ class Cutter {
       return;
     }
     const graph::Node& producer = source_.node(wanted.producer);
-    if (is_view(producer.op)) {
+    if (graph::is_view(producer)) {
       for_each_operand(producer, [&](ValueId operand) { provide(operand); });
       rebuilder_.copy_node(wanted.producer);
       return;

@@ -38,9 +38,11 @@ std::vector<int> count_uses(const graph::Graph& graph) {
 class Executor::Frame {
  public:
   Frame(const Executor& executor, std::vector<at::Tensor>&& inputs,
-        std::span<const GradientTarget> targets)
+        std::span<const GradientTarget> targets,
+        const std::function<void(std::size_t)>& on_target)
       : executor_(executor),
         targets_(targets),
+        on_target_(on_target),
         values_(executor.program_.values().size()) {
     const auto& formals = executor.program_.inputs();
     MERAK_CHECK(inputs.size() == formals.size() &&
@@ -70,20 +72,19 @@ class Executor::Frame {
       values_[at_index(step.results[i])] = std::move(results_[i]);
     }
     if (executor_.options_.check_types) check_types(step);
+    if (step.sink && on_target_) on_target_(step.sink->target);
+    for (const Addition& addition : step.additions) add(addition);
     for (ValueId id : step.last_used) values_[at_index(id)].reset();
+  }
+
+  void add_inputs() {
+    for (const Addition& addition : executor_.input_additions_) add(addition);
   }
 
   std::vector<at::Tensor> outputs() {
     std::vector<at::Tensor> outputs;
-    const auto& formals = executor_.program_.outputs();
-    for (std::size_t i = 0; i < formals.size(); ++i) {
-      const auto target = executor_.target_of_output_[i];
-      outputs.push_back(values_[at_index(formals[i].value)]);
-      if (!target) continue;
-      if (!executor_.sunk_[*target]) {
-        add_to_target(outputs.back(), targets_[*target]);
-      }
-      outputs.back().reset();
+    for (ValueId id : executor_.returned_) {
+      outputs.push_back(id == kNoValue ? at::Tensor() : values_[at_index(id)]);
     }
     return outputs;
   }
@@ -104,6 +105,12 @@ class Executor::Frame {
     step.sink->rule->run(stack_, target, results_);
   }
 
+  void add(const Addition& addition) {
+    add_to_target(values_[at_index(addition.value)],
+                  targets_[addition.target]);
+    if (on_target_) on_target_(addition.target);
+  }
+
   void check_types(const Step& step) const {
     for (ValueId id : step.results) {
       if (id == kNoValue || !values_[at_index(id)].defined()) continue;
@@ -117,6 +124,7 @@ class Executor::Frame {
 
   const Executor& executor_;
   std::span<const GradientTarget> targets_;
+  const std::function<void(std::size_t)>& on_target_;
   std::vector<at::Tensor> values_;
   std::vector<c10::IValue> stack_;
   std::vector<at::Tensor> results_;
@@ -128,52 +136,63 @@ Executor::Executor(graph::Graph program, ExecutorOptions options)
     steps_.push_back({trace::OperatorCall(node, options_.device),
                       node.results,
                       {},
-                      std::nullopt});
+                      std::nullopt,
+                      {}});
   }
-  plan_sinks(options_.accumulated);
+  plan_targets(options_.accumulated);
   plan_frees();
 }
 
-// An accumulated output is sunk into the step that makes it, if nothing else
-// reads it; a transposition in between is seen through.
-void Executor::plan_sinks(const std::vector<std::string>& accumulated) {
+void Executor::plan_targets(const std::vector<std::string>& accumulated) {
   const std::vector<int> uses = count_uses(program_);
   for (const graph::Output& output : program_.outputs()) {
     const bool wanted = std::find(accumulated.begin(), accumulated.end(),
                                   output.name) != accumulated.end();
-    target_of_output_.push_back(wanted ? std::optional(targets_.size())
-                                       : std::nullopt);
+    returned_.push_back(wanted ? kNoValue : output.value);
     if (!wanted) continue;
     const std::size_t target = targets_.size();
     targets_.push_back(output.name);
-    sunk_.push_back(false);
-
-    ValueId value = output.value;
-    bool transposed = false;
-    graph::NodeId producer = program_.value(value).producer;
-    if (producer != kNoNode && program_.node(producer).op == "aten.t" &&
-        uses[at_index(value)] == 1) {
-      transposed = true;
-      value = std::get<ValueId>(program_.node(producer).arguments.front());
-      producer = program_.value(value).producer;
-    }
-    if (producer == kNoNode || uses[at_index(value)] != 1) continue;
-    const graph::Value& made = program_.value(value);
-    const SinkRule* rule = find_sink(program_.node(producer).op,
-                                     static_cast<std::size_t>(made.result));
-    Step& step = steps_[at_index(producer)];
-    if (rule == nullptr || step.sink) continue;
-    step.sink = SinkPlan{rule, target, transposed};
-    sunk_[target] = true;
+    if (plan_sink(output.value, target, uses)) continue;
+    const graph::NodeId producer = program_.value(output.value).producer;
+    auto& additions = producer == kNoNode
+                          ? input_additions_
+                          : steps_[at_index(producer)].additions;
+    additions.push_back({output.value, target});
   }
 }
 
-void Executor::plan_frees() {
-  std::vector<bool> kept(program_.values().size(), false);
-  for (const graph::Output& output : program_.outputs()) {
-    kept[at_index(output.value)] = true;
+// A gradient is sunk into the step that makes it, if nothing else reads it; a
+// transposition in between is seen through.
+bool Executor::plan_sink(ValueId value, std::size_t target,
+                         const std::vector<int>& uses) {
+  bool transposed = false;
+  graph::NodeId producer = program_.value(value).producer;
+  if (producer != kNoNode && program_.node(producer).op == "aten.t" &&
+      uses[at_index(value)] == 1) {
+    transposed = true;
+    value = std::get<ValueId>(program_.node(producer).arguments.front());
+    producer = program_.value(value).producer;
   }
-  std::vector<bool> seen = kept;
+  if (producer == kNoNode || uses[at_index(value)] != 1) {
+    return false;
+  }
+  const SinkRule* rule =
+      find_sink(program_.node(producer).op,
+                static_cast<std::size_t>(program_.value(value).result));
+  Step& step = steps_[at_index(producer)];
+  if (rule == nullptr || step.sink) return false;
+  step.sink = SinkPlan{rule, target, transposed};
+  return true;
+}
+
+void Executor::plan_frees() {
+  std::vector<bool> seen(program_.values().size(), false);
+  for (ValueId id : returned_) {
+    if (id != kNoValue) seen[at_index(id)] = true;
+  }
+  for (const Addition& addition : input_additions_) {
+    seen[at_index(addition.value)] = true;
+  }
   for (std::size_t i = steps_.size(); i-- > 0;) {
     const auto last_use = [&](ValueId id) {
       if (seen[at_index(id)]) return;
@@ -191,11 +210,12 @@ void Executor::plan_frees() {
 }
 
 std::vector<at::Tensor> Executor::run(
-    std::vector<at::Tensor> inputs,
-    std::span<const GradientTarget> targets) const {
+    std::vector<at::Tensor> inputs, std::span<const GradientTarget> targets,
+    const std::function<void(std::size_t)>& on_target) const {
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
-  Frame frame(*this, std::move(inputs), targets);
+  Frame frame(*this, std::move(inputs), targets, on_target);
   for (std::size_t i = 0; i < steps_.size(); ++i) frame.run(i);
+  frame.add_inputs();
   return frame.outputs();
 }
 

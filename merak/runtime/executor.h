@@ -15,6 +15,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -43,23 +44,30 @@ class Executor {
 
   // `inputs` in the order of program().inputs(). Returns the outputs in order,
   // undefined where accumulated.
-  std::vector<at::Tensor> run(std::vector<at::Tensor> inputs,
-                              std::span<const GradientTarget> targets = {}) const;
+  // `on_target` is called with a target's index once it has all that this run
+  // adds to it.
+  std::vector<at::Tensor> run(
+      std::vector<at::Tensor> inputs,
+      std::span<const GradientTarget> targets = {},
+      const std::function<void(std::size_t)>& on_target = {}) const;
 
  private:
+  struct Addition {  // an accumulated output without a sink of its own
+    graph::ValueId value;
+    std::size_t target;
+  };
   struct Step {
     trace::OperatorCall call;
     std::vector<graph::ValueId> results;
     std::vector<graph::ValueId> last_used;  // freed behind the step
     std::optional<SinkPlan> sink;
-  };
-  struct Addition {  // an accumulated output without a sink of its own
-    graph::ValueId value;
-    std::size_t target;
+    std::vector<Addition> additions;
   };
   class Frame;
 
-  void plan_sinks(const std::vector<std::string>& accumulated);
+  void plan_targets(const std::vector<std::string>& accumulated);
+  bool plan_sink(graph::ValueId value, std::size_t target,
+                 const std::vector<int>& uses);
   void plan_frees();
 
   graph::Graph program_;
@@ -67,8 +75,8 @@ class Executor {
   std::vector<Step> steps_;
   std::vector<graph::ValueId> unused_inputs_;
   std::vector<std::string> targets_;
-  std::vector<std::optional<std::size_t>> target_of_output_;
-  std::vector<bool> sunk_;  // by target: a step's sink adds it
+  std::vector<Addition> input_additions_;   // gradients that are inputs
+  std::vector<graph::ValueId> returned_;    // by output; kNoValue: accumulated
 };
 
 }  // namespace merak::runtime
