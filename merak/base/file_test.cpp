@@ -1,8 +1,8 @@
 #include "merak/base/file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -61,9 +61,9 @@ TEST_F(FileTest, RoundTripOfAnyBytes) {
 }
 
 TEST_F(FileTest, ReadErrorsNameThePathAndTheReason) {
-  EXPECT_THAT(message_of([&] { read_file(folder_ / "none"); },
-                         ErrorKind::kUsage),
-              HasSubstr("none: No such file"));
+  EXPECT_THAT(
+      message_of([&] { read_file(folder_ / "none"); }, ErrorKind::kUsage),
+      HasSubstr("none: No such file"));
   EXPECT_THAT(message_of([&] { read_file(folder_); }, ErrorKind::kUsage),
               HasSubstr("it is a folder"));
 }
@@ -79,18 +79,17 @@ TEST_F(FileTest, AFailedWriteKeepsTheOldFileAndLeavesNothing) {
 }
 
 TEST_F(FileTest, WritingIntoAMissingFolderFails) {
-  EXPECT_THAT(
-      message_of([&] { write_file_atomic(folder_ / "no" / "a", "x"); },
-                 ErrorKind::kRuntime),
-      HasSubstr("No such file"));
+  EXPECT_THAT(message_of([&] { write_file_atomic(folder_ / "no" / "a", "x"); },
+                         ErrorKind::kRuntime),
+              HasSubstr("No such file"));
 }
 
 TEST_F(FileTest, AFullDiskIsReported) {
   const int fd = ::open("/dev/full", O_WRONLY);
   ASSERT_GE(fd, 0);
-  EXPECT_THAT(message_of([&] { write_all(fd, "x", "metrics"); },
-                         ErrorKind::kRuntime),
-              HasSubstr("cannot write metrics: No space left"));
+  EXPECT_THAT(
+      message_of([&] { write_all(fd, "x", "metrics"); }, ErrorKind::kRuntime),
+      HasSubstr("cannot write metrics: No space left"));
   ::close(fd);
 }
 

@@ -22,7 +22,9 @@ namespace {
 class LineSink : public spdlog::sinks::base_sink<std::mutex> {
  public:
   LineSink(int fd, bool owns, std::string name)
-      : fd_(fd), owns_(owns), terminal_(::isatty(fd) == 1),
+      : fd_(fd),
+        owns_(owns),
+        terminal_(::isatty(fd) == 1),
         name_(std::move(name)) {}
   ~LineSink() override {
     if (owns_) ::close(fd_);
@@ -68,8 +70,8 @@ spdlog::level::level_enum level_of(const LogOptions& options) {
 }
 
 std::shared_ptr<LineSink> open_sink(const std::filesystem::path& path) {
-  const int fd = ::open(path.c_str(),
-                        O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  const int fd =
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (fd < 0) {
     fail_runtime("cannot open the log {}: {}", path.string(),
                  std::error_code(errno, std::generic_category()).message());
@@ -101,8 +103,8 @@ std::shared_ptr<spdlog::logger> make_logger(const LogOptions& options) {
         std::make_shared<LineSink>(STDERR_FILENO, false, "standard error"));
   }
   if (!options.file.empty()) sinks.push_back(open_sink(options.file));
-  auto logger = std::make_shared<spdlog::logger>("merak", sinks.begin(),
-                                                 sinks.end());
+  auto logger =
+      std::make_shared<spdlog::logger>("merak", sinks.begin(), sinks.end());
   logger->set_level(level);
   logger->set_pattern("%H:%M:%S.%e %l " + escaped(options.prefix) + "%v");
   return logger;

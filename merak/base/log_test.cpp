@@ -127,8 +127,8 @@ TEST_F(LogTest, ProcessesShareAFile) {
     const int expected = seen[words[2]]++;
     EXPECT_EQ(words[5], std::to_string(expected));
     EXPECT_EQ(words[6].size(), static_cast<std::size_t>(expected) * 7);
-    EXPECT_EQ(words[6].find_first_not_of(static_cast<char>(
-                  'a' + (words[2][3] - '0'))),
+    EXPECT_EQ(words[6].find_first_not_of(
+                  static_cast<char>('a' + (words[2][3] - '0'))),
               std::string::npos);
   }
   for (const auto& [prefix, count] : seen) EXPECT_EQ(count, kLines);

@@ -79,9 +79,9 @@ std::string human_bytes(std::uint64_t bytes) {
 std::optional<std::uint64_t> parse_bytes(std::string_view text) {
   const std::string_view trimmed = trim(text);
   double value = 0;
-  const auto [end, error] = std::from_chars(
-      trimmed.data(), trimmed.data() + trimmed.size(), value,
-      std::chars_format::fixed);
+  const auto [end, error] =
+      std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), value,
+                      std::chars_format::fixed);
   if (error != std::errc() || std::signbit(value)) return std::nullopt;
   const auto used = static_cast<std::size_t>(end - trimmed.data());
   const auto unit = unit_size(trim(trimmed.substr(used)));

@@ -33,8 +33,7 @@ TEST(Str, HumanBytes) {
   EXPECT_EQ(human_bytes(1024), "1.0 KiB");
   EXPECT_EQ(human_bytes(1610612736), "1.5 GiB");
   EXPECT_EQ(human_bytes(1048575), "1.0 MiB");  // not "1024.0 KiB"
-  EXPECT_EQ(human_bytes(std::numeric_limits<std::uint64_t>::max()),
-            "16.0 EiB");
+  EXPECT_EQ(human_bytes(std::numeric_limits<std::uint64_t>::max()), "16.0 EiB");
 }
 
 TEST(Str, ParseBytes) {

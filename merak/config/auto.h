@@ -12,8 +12,8 @@ namespace merak::config {
 template <typename T>
 class Auto {
  public:
-  Auto() = default;                  // "auto"
-  Auto(T value) : value_(value) {}   // NOLINT: 4 stands for itself
+  Auto() = default;                 // "auto"
+  Auto(T value) : value_(value) {}  // NOLINT: 4 stands for itself
 
   bool is_auto() const { return !value_; }
 

@@ -84,15 +84,16 @@ bool word_fits(const Rule& rule, const std::string& text) {
              join(supported, ", "));
 }
 
-// ---- rules between keys ------------------------------------------------------
+// ---- rules between keys
+// ------------------------------------------------------
 
 void check_model(const Config& config, const Origins& origins) {
   const ModelConfig& model = config.model;
   if (model.path.ends_with(".pt2")) {
-    fail_planned(where(origins, "model.path"),
-                 fmt::format("model.path = {} (a .pt2 file)",
-                             toml_text(model.path)),
-                 {"a Hugging Face folder", "[model.config] alone"});
+    fail_planned(
+        where(origins, "model.path"),
+        fmt::format("model.path = {} (a .pt2 file)", toml_text(model.path)),
+        {"a Hugging Face folder", "[model.config] alone"});
   }
   if (model.path.empty() && !model.config.contains("model_type")) {
     fail_usage(
@@ -148,10 +149,11 @@ void check_steps(const Config& config, const Origins& origins) {
         config.lr_schedule.warmup_steps, steps);
   }
   if (config.lr_schedule.min_lr > config.optimizer.lr) {
-    fail_usage("{}lr_schedule.min_lr is {}; it must be at most optimizer.lr = "
-               "{}",
-               where(origins, "lr_schedule.min_lr"), config.lr_schedule.min_lr,
-               config.optimizer.lr);
+    fail_usage(
+        "{}lr_schedule.min_lr is {}; it must be at most optimizer.lr = "
+        "{}",
+        where(origins, "lr_schedule.min_lr"), config.lr_schedule.min_lr,
+        config.optimizer.lr);
   }
   for (std::int64_t step : config.run.trace_steps) {
     if (step < steps) continue;
@@ -187,16 +189,16 @@ void check_partition(const Config& config, const Origins& origins) {
   }
   if (!custom) return;
   const bool ascends =
-      std::adjacent_find(first.begin(), first.end(),
-                         std::greater_equal<>()) == first.end();
+      std::adjacent_find(first.begin(), first.end(), std::greater_equal<>()) ==
+      first.end();
   if (first[0] != 0 || !ascends) {
     fail_usage(
         "{}parallel.custom_partition is {}; it must start with 0 and ascend, "
         "such as [0, 3, 6]",
         place, text);
   }
-  const auto stages =
-      config.parallel.pipeline.value_or(static_cast<std::int64_t>(first.size()));
+  const auto stages = config.parallel.pipeline.value_or(
+      static_cast<std::int64_t>(first.size()));
   if (stages != static_cast<std::int64_t>(first.size())) {
     fail_usage(
         "{}parallel.custom_partition has {} stages; it must have one entry for "
@@ -222,10 +224,10 @@ void check_key(const Key& key, const Config& config, const Origins& origins) {
   if (!fits || !word_fits(rule, text)) fail_rule(key, text, origins);
   if (!rule.supported.empty() && !contains(rule.supported, text)) {
     const bool known = rule.choices.empty() || contains(rule.choices, text);
-    fail_planned(where(origins, key.path()),
-                 fmt::format("{} = {}{}", key.path(), text,
-                             known ? "" : " (a file)"),
-                 rule.supported);
+    fail_planned(
+        where(origins, key.path()),
+        fmt::format("{} = {}{}", key.path(), text, known ? "" : " (a file)"),
+        rule.supported);
   }
 }
 
@@ -240,9 +242,10 @@ void check(const Config& config, const Origins& origins) {
 void check_training(const Config& config, const Origins& origins) {
   const DataConfig& data = config.data;
   if (data.train.empty()) {
-    fail_usage("{}data.train is missing; it must list files to train on, such "
-               "as [\"corpus/*.txt\"]",
-               where(origins, "data.train"));
+    fail_usage(
+        "{}data.train is missing; it must list files to train on, such "
+        "as [\"corpus/*.txt\"]",
+        where(origins, "data.train"));
   }
   const bool text = std::any_of(data.train.begin(), data.train.end(), is_text);
   if (text && data.tokenizer.empty()) {

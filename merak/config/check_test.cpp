@@ -95,7 +95,8 @@ TEST(Check, WhatIsPlannedSaysSo) {
 TEST(Check, WhatIsNonsenseIsNotPlanned) {
   EXPECT_THAT(error({"parallel.zero_stage=4"}), HasSubstr("from 0 to 3"));
   EXPECT_THAT(error({"parallel.memory_limit=lots"}), HasSubstr("8GiB"));
-  EXPECT_THAT(error({"parallel.recompute_ratio=[1.5]"}), HasSubstr("from 0 to 1"));
+  EXPECT_THAT(error({"parallel.recompute_ratio=[1.5]"}),
+              HasSubstr("from 0 to 1"));
   EXPECT_THAT(error({"parallel.tensor=-1"}), HasSubstr("from 1 to"));
 }
 
@@ -108,8 +109,8 @@ TEST(Check, SupportedValuesPass) {
       "train.precision=fp64",       "model.loss=cross_entropy",
       "lr_schedule.name=wsd",       "parallel.sharding=farthest_min_deps",
       "train.micro_batch_size=auto"};
-  EXPECT_NO_THROW(parse_config("model.config.model_type = \"gpt2\"", "d.toml",
-                               overrides));
+  EXPECT_NO_THROW(
+      parse_config("model.config.model_type = \"gpt2\"", "d.toml", overrides));
 }
 
 TEST(Check, Batches) {
@@ -145,17 +146,17 @@ TEST(Check, CustomPartitions) {
   EXPECT_THAT(error({"parallel.partition=custom"}), HasSubstr("is empty"));
   EXPECT_THAT(error({"parallel.custom_partition=[0, 2]"}),
               HasSubstr("set partition = \"custom\""));
-  EXPECT_THAT(error({"parallel.partition=custom",
-                     "parallel.custom_partition=[1, 2]"}),
-              HasSubstr("start with 0"));
+  EXPECT_THAT(
+      error({"parallel.partition=custom", "parallel.custom_partition=[1, 2]"}),
+      HasSubstr("start with 0"));
   EXPECT_THAT(error({"parallel.partition=custom",
                      "parallel.custom_partition=[0, 2, 2]"}),
               HasSubstr("ascend"));
-  EXPECT_THAT(error({"parallel.partition=custom",
-                     "parallel.custom_partition=[0, 2]",
-                     "parallel.pipeline=3"}),
-              HasSubstr("has 2 stages; it must have one entry for each of "
-                        "parallel.pipeline = 3"));
+  EXPECT_THAT(
+      error({"parallel.partition=custom", "parallel.custom_partition=[0, 2]",
+             "parallel.pipeline=3"}),
+      HasSubstr("has 2 stages; it must have one entry for each of "
+                "parallel.pipeline = 3"));
 }
 
 TEST(Check, TheOriginOfAFileIsALine) {

@@ -11,7 +11,7 @@ namespace {
 // The member that a path of member pointers leads to.
 template <auto... Path>
 constexpr auto& at(Config& config) {
-  return (config .* ... .* Path);
+  return (config.*....*Path);
 }
 
 Rule any() { return {}; }
@@ -270,14 +270,14 @@ std::string range_text(const Rule& rule) {
   }
   std::vector<std::string> parts;
   if (low) {
-    parts.push_back(fmt::format(
-        "{} {}", rule.least_excluded ? "above" : "at least",
-        number_text(rule.least)));
+    parts.push_back(fmt::format("{} {}",
+                                rule.least_excluded ? "above" : "at least",
+                                number_text(rule.least)));
   }
   if (high) {
-    parts.push_back(fmt::format(
-        "{} {}", rule.most_excluded ? "below" : "at most",
-        number_text(rule.most)));
+    parts.push_back(fmt::format("{} {}",
+                                rule.most_excluded ? "below" : "at most",
+                                number_text(rule.most)));
   }
   return join(parts, " and ");
 }

@@ -1,8 +1,8 @@
 #include "merak/config/layout.h"
 
 #include <algorithm>
-#include <utility>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "merak/base/error.h"
@@ -40,8 +40,8 @@ bool has_auto(const ParallelConfig& parallel) {
 [[noreturn]] void fail_degrees(const ParallelConfig& parallel,
                                std::int64_t world) {
   const std::int64_t fixed = fixed_product(parallel);
-  const std::string start = fmt::format(
-      "parallel: {} does not fit {} ranks", degrees_text(parallel), world);
+  const std::string start = fmt::format("parallel: {} does not fit {} ranks",
+                                        degrees_text(parallel), world);
   if (!has_auto(parallel)) {
     fail_usage("{}: the product is {}; run on {} ranks, or set data = \"auto\"",
                start, fixed, fixed);
@@ -89,9 +89,10 @@ Layout resolve_layout(const Config& config, std::int64_t world) {
   layout.pipeline = take(parallel.pipeline);
   layout.tensor = take(parallel.tensor);
   if (layout.tensor > 1) {
-    fail_usage("parallel.tensor = {} (the ranks left over: {} on {} ranks) is "
-               "not supported yet; supported: 1",
-               layout.tensor, degrees_text(parallel), world);
+    fail_usage(
+        "parallel.tensor = {} (the ranks left over: {} on {} ranks) is "
+        "not supported yet; supported: 1",
+        layout.tensor, degrees_text(parallel), world);
   }
   return layout;
 }
@@ -107,10 +108,9 @@ Batch resolve_batch(const Config& config, const Layout& layout) {
         below + layout.data);
   }
   const std::int64_t share = global / layout.data;
-  const std::int64_t micro =
-      config.train.micro_batch_size.is_auto()
-          ? auto_micro_batch(share, layout.pipeline)
-          : config.train.micro_batch_size.value();
+  const std::int64_t micro = config.train.micro_batch_size.is_auto()
+                                 ? auto_micro_batch(share, layout.pipeline)
+                                 : config.train.micro_batch_size.value();
   if (share % micro != 0) {
     fail_usage(
         "train.micro_batch_size is {}; a data rank's share, {} / {} = {}, must "

@@ -60,10 +60,14 @@ TEST(Layout, BatchesOfNumbers) {
   const Batch batch = resolve_batch(config, {2, 1, 1});
   EXPECT_EQ(batch.micro_batch_size, 2);
   EXPECT_EQ(batch.micro_batches, 4);
-  EXPECT_THAT(usage_error([&] { resolve_batch(config, {3, 1, 1}); }),
+  EXPECT_THAT(usage_error([&] {
+                resolve_batch(config, {3, 1, 1});
+              }),
               HasSubstr("15 or 18 would work"));
   config.train.micro_batch_size = 5;
-  EXPECT_THAT(usage_error([&] { resolve_batch(config, {2, 1, 1}); }),
+  EXPECT_THAT(usage_error([&] {
+                resolve_batch(config, {2, 1, 1});
+              }),
               HasSubstr("16 / 2 = 8, must be a multiple of it: 8 would work"));
 }
 
@@ -86,7 +90,7 @@ TEST(Layout, DefaultWorlds) {
   EXPECT_EQ(default_world(with(2, 1, 3), 1), 6);  // the product
   EXPECT_EQ(default_world(with({}, {}, {}), 4), 4);
   EXPECT_EQ(default_world(with({}, {}, 2), 5), 4);
-  EXPECT_EQ(default_world(with({}, {}, 4), 2), 4);  // more ranks than cores
+  EXPECT_EQ(default_world(with({}, {}, 4), 2), 4);   // more ranks than cores
   EXPECT_EQ(default_world(with({}, {}, {}), 3), 2);  // 16 is no multiple of 3
   EXPECT_EQ(default_world(with({}, {}, {}, 1), 8), 1);
 }

@@ -15,7 +15,8 @@
 namespace merak::config {
 namespace {
 
-// ---- values ------------------------------------------------------------------
+// ---- values
+// ------------------------------------------------------------------
 
 // `path` is for the error: "demo.toml:3: model.config.x".
 nlohmann::json to_json(const toml::node& node, const std::string& path);
@@ -140,7 +141,8 @@ std::string example(const Key& key, const toml::node& node) {
   return standard == "[]" ? "[0, 1]" : standard;
 }
 
-// ---- names -------------------------------------------------------------------
+// ---- names
+// -------------------------------------------------------------------
 
 std::vector<std::string> names_in(const std::string& section) {
   std::vector<std::string> names;
@@ -183,7 +185,8 @@ bool is_section(const std::string& path) {
   return std::find(all.begin(), all.end(), path) != all.end();
 }
 
-// ---- reading -----------------------------------------------------------------
+// ---- reading
+// -----------------------------------------------------------------
 
 // A value as written: a key of the table, or a name that is none.
 struct Entry {
@@ -299,9 +302,10 @@ toml::table parse_override(const std::string& text, const std::string& raw) {
 void apply_override(const std::string& text, Loaded& loaded) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || trim(text.substr(0, equals)).empty()) {
-    fail_usage("--set {}: it must be section.key=value, such as "
-               "train.steps=100",
-               text);
+    fail_usage(
+        "--set {}: it must be section.key=value, such as "
+        "train.steps=100",
+        text);
   }
   const std::string raw(trim(text.substr(equals + 1)));
   const toml::table table = parse_override(text, raw);

@@ -202,13 +202,12 @@ TEST(Parse, BrokenTomlNamesTheLine) {
 }
 
 TEST(Parse, OverridesWinAndTheLastOneFirst) {
-  const Config config =
-      parse("train.steps = 5",
-            {"train.steps=6", "train.steps=7", "optimizer.lr = 1e-3",
-             "parallel.schedule=gpipe", "run.dir=runs/x y",
-             "data.train=[\"a.txt\", 'b.txt']", "parallel.data=auto",
-             "model.config.n_layer=4", "model.config.act=relu",
-             "data.shuffle=false"});
+  const Config config = parse(
+      "train.steps = 5", {"train.steps=6", "train.steps=7",
+                          "optimizer.lr = 1e-3", "parallel.schedule=gpipe",
+                          "run.dir=runs/x y", "data.train=[\"a.txt\", 'b.txt']",
+                          "parallel.data=auto", "model.config.n_layer=4",
+                          "model.config.act=relu", "data.shuffle=false"});
   EXPECT_EQ(config.train.steps, 7);
   EXPECT_EQ(config.optimizer.lr, 1e-3);
   EXPECT_EQ(config.parallel.schedule, "gpipe");

@@ -73,13 +73,14 @@ std::string reference_page() {
   std::string page = kIntroduction;
   for (const std::string& section : sections()) {
     page += fmt::format(
-        "\n## [{}]\n\n| key | default | values | meaning |\n|---|---|---|---|\n",
+        "\n## [{}]\n\n| key | default | values | meaning "
+        "|\n|---|---|---|---|\n",
         section);
     for (const Key& key : keys()) {
       if (key.section != section) continue;
-      page += fmt::format("| {} | {} | {} | {} |\n", code(key.name),
-                          default_cell(key), cell(values_cell(key)),
-                          cell(key.doc));
+      page +=
+          fmt::format("| {} | {} | {} | {} |\n", code(key.name),
+                      default_cell(key), cell(values_cell(key)), cell(key.doc));
     }
   }
   return page + kBetweenKeys;

@@ -70,8 +70,9 @@ std::string toml_text(const nlohmann::json& value) {
     case nlohmann::json::value_t::object:
       return object_text(value);
     default:
-      fail_usage("model.config has a null; TOML cannot say that: leave the "
-                 "key out");
+      fail_usage(
+          "model.config has a null; TOML cannot say that: leave the "
+          "key out");
   }
 }
 

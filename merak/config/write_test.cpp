@@ -17,14 +17,15 @@ using ::testing::HasSubstr;
 Config odd() {
   Config config;
   config.model.path = "a \"quoted\"\\path\twith\nall\x01\x7f \xc3\xa9";
-  config.model.config = {{"model_type", "gpt2"},
-                         {"n_layer", 4},
-                         {"dropout", 0.0},
-                         {"eps", 1e-5},
-                         {"flag", true},
-                         {"list", {1, 2.5, "x", {3}}},
-                         {"nested", {{"a b", 1}, {"empty", nlohmann::json::object()}}},
-                         {"", "empty key"}};
+  config.model.config = {
+      {"model_type", "gpt2"},
+      {"n_layer", 4},
+      {"dropout", 0.0},
+      {"eps", 1e-5},
+      {"flag", true},
+      {"list", {1, 2.5, "x", {3}}},
+      {"nested", {{"a b", 1}, {"empty", nlohmann::json::object()}}},
+      {"", "empty key"}};
   config.data.train = {"x.bin", "y # z.bin"};
   config.train.micro_batch_size = 4;
   config.optimizer.lr = 0.1 + 0.2;  // 17 digits
@@ -39,10 +40,10 @@ Config odd() {
 
 TEST(Write, ParsesBackToTheSame) {
   for (const Config& config : {odd(), [] {
-         Config plain;
-         plain.model.path = "gpt2";
-         return plain;
-       }()}) {
+                                 Config plain;
+                                 plain.model.path = "gpt2";
+                                 return plain;
+                               }()}) {
     const std::string text = to_toml(config);
     const Config again = parse_config(text, "config.toml").config;
     EXPECT_EQ(again, config) << text;

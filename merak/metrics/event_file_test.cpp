@@ -32,7 +32,8 @@ std::vector<std::string> records(const std::string& text) {
   std::string_view rest = text;
   while (!rest.empty()) {
     const auto size = little_endian(rest.substr(0, 8));
-    EXPECT_EQ(little_endian(rest.substr(8, 4)), masked_crc32c(rest.substr(0, 8)));
+    EXPECT_EQ(little_endian(rest.substr(8, 4)),
+              masked_crc32c(rest.substr(0, 8)));
     const std::string_view bytes = rest.substr(12, size);
     EXPECT_EQ(little_endian(rest.substr(12 + size, 4)), masked_crc32c(bytes));
     result.emplace_back(bytes);
@@ -65,8 +66,9 @@ std::vector<Field> fields(std::string_view rest) {
     if (tag % 8 == 0) {
       field.value = take_varint(rest);
     } else {
-      const std::size_t size =
-          tag % 8 == 1 ? 8 : tag % 8 == 5 ? 4 : take_varint(rest);
+      const std::size_t size = tag % 8 == 1   ? 8
+                               : tag % 8 == 5 ? 4
+                                              : take_varint(rest);
       field.bytes = rest.substr(0, size);
       if (tag % 8 != 2) field.value = little_endian(field.bytes);
       rest.remove_prefix(size);

@@ -60,9 +60,8 @@ Progress::Progress(ProgressOptions options) : options_(std::move(options)) {
 std::string Progress::line(std::int64_t done, double loss,
                            double tokens_per_s) const {
   const std::int64_t total = options_.total_steps;
-  std::string text =
-      fmt::format("{}/{}  loss {:.4f}  {} tokens/s", done, total, loss,
-                  short_number(tokens_per_s));
+  std::string text = fmt::format("{}/{}  loss {:.4f}  {} tokens/s", done, total,
+                                 loss, short_number(tokens_per_s));
   const auto left = static_cast<double>(total - done) * clock_.typical();
   if (done < total) text += "  " + human_duration(left) + " left";
   if (!options_.terminal) return "step " + text;

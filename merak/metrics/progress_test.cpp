@@ -71,8 +71,7 @@ TEST(Progress, ElsewhereAPlainLineNowAndThen) {
   EXPECT_EQ(screen.written[0],
             "step 1/100  loss 1.0000  1.00k tokens/s  1m39s left\n");
   EXPECT_THAT(screen.written[1], HasSubstr("step 11/100"));
-  EXPECT_EQ(screen.written[10],
-            "step 100/100  loss 1.0000  1.00k tokens/s\n");
+  EXPECT_EQ(screen.written[10], "step 100/100  loss 1.0000  1.00k tokens/s\n");
 }
 
 TEST(Progress, TimeLeftIgnoresASlowStep) {

@@ -1,0 +1,3 @@
+#include "merak/cli/app.h"
+
+int main(int argc, char** argv) { return merak::cli::run(argc, argv); }
