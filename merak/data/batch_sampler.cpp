@@ -13,10 +13,11 @@ BatchSampler::BatchSampler(const SamplerConfig& config) : config_(config) {
   MERAK_CHECK(c.data_ranks > 0, "no data ranks");
   if (c.micro_batch == 0 || c.global_batch == 0 ||
       c.global_batch % (c.data_ranks * c.micro_batch) != 0) {
-    fail_usage("train.global_batch_size is {}; it must be a multiple of {} "
-               "(parallel.data {} x train.micro_batch_size {})",
-               c.global_batch, c.data_ranks * c.micro_batch, c.data_ranks,
-               c.micro_batch);
+    fail_usage(
+        "train.global_batch_size is {}; it must be a multiple of {} "
+        "(parallel.data {} x train.micro_batch_size {})",
+        c.global_batch, c.data_ranks * c.micro_batch, c.data_ranks,
+        c.micro_batch);
   }
 }
 

@@ -22,8 +22,9 @@ bool Loader::in_window(std::uint64_t step) const {
 
 std::shared_ptr<const Batch> Loader::next(std::uint64_t step,
                                           std::uint64_t micro_batch) {
-  MERAK_CHECK(micro_batch < sampler_.num_micro_batches(), "micro-batch {} of {}",
-              micro_batch, sampler_.num_micro_batches());
+  MERAK_CHECK(micro_batch < sampler_.num_micro_batches(),
+              "micro-batch {} of {}", micro_batch,
+              sampler_.num_micro_batches());
   std::unique_lock lock(mutex_);
   if (current_ != step || steps_.empty()) {
     current_ = step;

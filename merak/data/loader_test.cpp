@@ -59,10 +59,10 @@ class LoaderTest : public ::testing::Test {
 TEST_F(LoaderTest, GivesWhatTheSamplerSaysInAnyOrder) {
   Loader loader(dataset_, sampler(), 1);
   const std::vector<std::pair<std::uint64_t, std::uint64_t>> asked = {
-      {0, 0}, {0, 1}, {0, 0},              // twice
-      {1, 1}, {1, 0}, {2, 0}, {3, 1},      // out of order, and left out
-      {50, 0}, {50, 1}, {4, 1}, {4, 0},    // ahead and back
-      {3, 0}, {4, 0}, {0, 1}};
+      {0, 0},  {0, 1},  {0, 0},          // twice
+      {1, 1},  {1, 0},  {2, 0}, {3, 1},  // out of order, and left out
+      {50, 0}, {50, 1}, {4, 1}, {4, 0},  // ahead and back
+      {3, 0},  {4, 0},  {0, 1}};
   for (const auto& [step, micro_batch] : asked) {
     EXPECT_EQ(ids_of(*loader.next(step, micro_batch)),
               sampler().sample_ids(step, 1, micro_batch));

@@ -41,9 +41,10 @@ TokenDataset::TokenDataset(TokenStream stream, std::int64_t sequence_length,
     if (tail == Tail::kPad && (tokens - 1) % length != 0) ++num_samples_;
   }
   if (num_samples_ == 0) {
-    fail_usage("{} holds {} tokens; one sample with data.sequence_length {} "
-               "needs {}",
-               key, tokens, length, tail == Tail::kPad ? 2 : length + 1);
+    fail_usage(
+        "{} holds {} tokens; one sample with data.sequence_length {} "
+        "needs {}",
+        key, tokens, length, tail == Tail::kPad ? 2 : length + 1);
   }
 }
 

@@ -21,10 +21,9 @@ TEST(UnigramEntropy, FollowsTheFormula) {
   // (3 + 1) / (4 + 3), (1 + 1) / 7, (0 + 1) / 7.
   EXPECT_DOUBLE_EQ(unigram_entropy(train, stream_of({0}), 3),
                    -std::log(4.0 / 7));
-  EXPECT_DOUBLE_EQ(unigram_entropy(train, stream_of({0, 1, 2, 2}), 3),
-                   -(std::log(4.0 / 7) + std::log(2.0 / 7) +
-                     2 * std::log(1.0 / 7)) /
-                       4);
+  EXPECT_DOUBLE_EQ(
+      unigram_entropy(train, stream_of({0, 1, 2, 2}), 3),
+      -(std::log(4.0 / 7) + std::log(2.0 / 7) + 2 * std::log(1.0 / 7)) / 4);
 }
 
 TEST(UnigramEntropy, WithoutTrainingItIsUniform) {
@@ -33,10 +32,9 @@ TEST(UnigramEntropy, WithoutTrainingItIsUniform) {
 }
 
 TEST(UnigramEntropy, RefusesForeignTokensAndNothing) {
-  EXPECT_THAT(error_of([] {
-                unigram_entropy(stream_of({5}), stream_of({0}), 5);
-              }),
-              ::testing::HasSubstr("token 5"));
+  EXPECT_THAT(
+      error_of([] { unigram_entropy(stream_of({5}), stream_of({0}), 5); }),
+      ::testing::HasSubstr("token 5"));
   error_of([] { unigram_entropy(stream_of({1}), stream_of({}), 5); });
 }
 

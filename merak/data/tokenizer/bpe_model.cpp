@@ -50,10 +50,11 @@ void BpeModel::add_merges(const BpeTables& tables) {
   const auto id_of = [&](const std::string& token, std::size_t rank) {
     const auto found = tables.vocabulary.find(token);
     if (found == tables.vocabulary.end()) {
-      fail_usage("{}: merge {} (\"{} {}\") needs the token \"{}\", which the "
-                 "vocabulary lacks",
-                 source_, rank, tables.merges[rank].first,
-                 tables.merges[rank].second, token);
+      fail_usage(
+          "{}: merge {} (\"{} {}\") needs the token \"{}\", which the "
+          "vocabulary lacks",
+          source_, rank, tables.merges[rank].first, tables.merges[rank].second,
+          token);
     }
     return found->second;
   };
@@ -68,8 +69,7 @@ void BpeModel::add_merges(const BpeTables& tables) {
 
 void BpeModel::encode_word(std::string_view word, Scratch& scratch,
                            std::vector<std::int32_t>& tokens) const {
-  if (const auto hit = scratch.cache_.find(word);
-      hit != scratch.cache_.end()) {
+  if (const auto hit = scratch.cache_.find(word); hit != scratch.cache_.end()) {
     const auto begin = scratch.cached_tokens_.begin() + hit->second.begin;
     tokens.insert(tokens.end(), begin, begin + hit->second.count);
     return;
@@ -143,9 +143,10 @@ void BpeModel::start_symbols(std::string_view word, Scratch& scratch) const {
     std::int32_t token = byte_tokens_[byte];
     if (token < 0) {
       if (unknown_ < 0) {
-        fail_usage("{}: the vocabulary has no token for the byte 0x{:02X} and "
-                   "no unk_token, so it cannot express \"{}\"",
-                   source_, byte, word.substr(0, 40));
+        fail_usage(
+            "{}: the vocabulary has no token for the byte 0x{:02X} and "
+            "no unk_token, so it cannot express \"{}\"",
+            source_, byte, word.substr(0, 40));
       }
       token = unknown_;
       const bool fused =

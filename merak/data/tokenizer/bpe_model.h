@@ -58,8 +58,8 @@ class BpeModel {
 
   std::string source_;
   std::vector<std::string> token_bytes_;
-  std::array<std::int32_t, 256> byte_tokens_{};  // -1: none
-  std::unordered_map<std::uint64_t, Merge> merges_;  // by pair of ids
+  std::array<std::int32_t, 256> byte_tokens_{};          // -1: none
+  std::unordered_map<std::uint64_t, Merge> merges_;      // by pair of ids
   std::unordered_map<std::string, std::int32_t> words_;  // if ignore_merges
   std::int32_t unknown_ = -1;
   bool fuse_unknown_ = false;

@@ -75,9 +75,10 @@ void BpeTokenizer::set_end_of_text(const BpeParts& parts) {
   if (parts.end_of_text) {
     end_of_text_ = find_token(parts, *parts.end_of_text);
     if (!end_of_text_) {
-      fail_usage("{}: the end-of-text token \"{}\" (eos_token of "
-                 "tokenizer_config.json) is not in the vocabulary",
-                 name_, *parts.end_of_text);
+      fail_usage(
+          "{}: the end-of-text token \"{}\" (eos_token of "
+          "tokenizer_config.json) is not in the vocabulary",
+          name_, *parts.end_of_text);
     }
     return;
   }

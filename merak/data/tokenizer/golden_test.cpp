@@ -40,7 +40,8 @@ std::unique_ptr<const Tokenizer> load(const TemporaryFolder& folder,
 std::string from_hex(const std::string& hex) {
   std::string bytes;
   for (std::size_t i = 0; i < hex.size(); i += 2) {
-    bytes.push_back(static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16)));
+    bytes.push_back(
+        static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16)));
   }
   return bytes;
 }

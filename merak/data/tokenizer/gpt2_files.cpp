@@ -20,9 +20,10 @@ fs::path merges_beside(const fs::path& vocabulary) {
   for (const char* name : {"merges.txt", "vocab.bpe"}) {
     if (fs::exists(folder / name)) return folder / name;
   }
-  fail_usage("{}: beside it lies no merges.txt or vocab.bpe, which a GPT-2 "
-             "vocabulary needs",
-             vocabulary.string());
+  fail_usage(
+      "{}: beside it lies no merges.txt or vocab.bpe, which a GPT-2 "
+      "vocabulary needs",
+      vocabulary.string());
 }
 
 std::vector<std::pair<std::string, std::string>> parse_merges(

@@ -64,8 +64,8 @@ void JsonField::refuse(std::string_view supported) const {
   if (value_->is_null()) {
     fail_usage("{} is missing or null; supported: {}", where(), supported);
   }
-  std::string shown = value_->dump(-1, ' ', false,
-                                   nlohmann::json::error_handler_t::replace);
+  std::string shown =
+      value_->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (shown.size() > kMaxShown) shown = shown.substr(0, kMaxShown) + "...";
   fail_usage("{} is {}; supported: {}", where(), shown, supported);
 }

@@ -51,9 +51,10 @@ std::unique_ptr<const Tokenizer> load_tokenizer(const std::string& name) {
     fail_usage("tokenizer \"{}\": no such file; {}", name, kSupported);
   }
   if (path.extension() == ".model") {
-    fail_usage("tokenizer \"{}\": SentencePiece models are not supported yet; "
-               "{}",
-               path.string(), kSupported);
+    fail_usage(
+        "tokenizer \"{}\": SentencePiece models are not supported yet; "
+        "{}",
+        path.string(), kSupported);
   }
   if (path.extension() != ".json") {
     fail_usage("tokenizer \"{}\" is of no known kind; {}", path.string(),

@@ -64,18 +64,16 @@ TEST_F(LoadTokenizer, Gpt2FilesAreTheSameTokenizer) {
   const json file = base_file();
   std::string merges = "#version: 0.2\n";
   for (const json& merge : file["model"]["merges"]) {
-    merges += merge[0].get<std::string>() + " " + merge[1].get<std::string>() +
-              "\n";
+    merges +=
+        merge[0].get<std::string>() + " " + merge[1].get<std::string>() + "\n";
   }
-  const auto from_json =
-      load_tokenizer(folder_.write("t.json", file.dump()));
+  const auto from_json = load_tokenizer(folder_.write("t.json", file.dump()));
   const std::string vocabulary = file["model"]["vocab"].dump();
   folder_.write("hf/vocab.json", vocabulary);
   folder_.write("hf/merges.txt", merges);
   const auto openai = folder_.write("openai/encoder.json", vocabulary);
   folder_.write("openai/vocab.bpe", merges);
-  for (const std::string& name :
-       {(folder_.path() / "hf").string(), openai}) {
+  for (const std::string& name : {(folder_.path() / "hf").string(), openai}) {
     const auto tokenizer = load_tokenizer(name);
     const std::string text = "It was, said he, the\n\n best<|endoftext|> 1";
     EXPECT_EQ(tokenizer->encode(text), from_json->encode(text));

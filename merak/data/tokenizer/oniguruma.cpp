@@ -49,9 +49,10 @@ class Translator {
 
  private:
   [[noreturn]] void refuse(std::string_view what) const {
-    fail_usage("{}: the pattern \"{}\" uses {} at byte {}, which is not "
-               "supported",
-               where_, pattern_, what, at_);
+    fail_usage(
+        "{}: the pattern \"{}\" uses {} at byte {}, which is not "
+        "supported",
+        where_, pattern_, what, at_);
   }
 
   bool starts_with(std::string_view text) const {

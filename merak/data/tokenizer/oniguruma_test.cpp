@@ -52,8 +52,7 @@ TEST(Oniguruma, HexDigitsAndCodePoints) {
 
 TEST(Oniguruma, RepeatedIntervalsAreNotPossessive) {
   EXPECT_EQ(matches(R"(\p{N}{1,3}+)", "1234567"), Strings{"1234567"});
-  EXPECT_EQ(matches(R"(\p{N}{1,3})", "1234567"),
-            (Strings{"123", "456", "7"}));
+  EXPECT_EQ(matches(R"(\p{N}{1,3})", "1234567"), (Strings{"123", "456", "7"}));
   // A brace that belongs to a property is no interval.
   EXPECT_EQ(matches(R"(\p{L}+\d)", "ab1"), Strings{"ab1"});
 }
@@ -74,11 +73,10 @@ TEST(Oniguruma, RefusesWhatItCannotKeep) {
 }
 
 TEST(Oniguruma, BadPatternsNameFileAndField) {
-  for (const char* pattern : {"(", "[a", "a**b(", R"(\p{Nonsense})",
-                              R"(\p{)", "[[:alpha", "(?<x"}) {
-    const std::string message = error_of([&] {
-      Regex(pattern, Regex::Syntax::kOniguruma, "t.json: pattern");
-    });
+  for (const char* pattern :
+       {"(", "[a", "a**b(", R"(\p{Nonsense})", R"(\p{)", "[[:alpha", "(?<x"}) {
+    const std::string message = error_of(
+        [&] { Regex(pattern, Regex::Syntax::kOniguruma, "t.json: pattern"); });
     EXPECT_THAT(message, HasSubstr("t.json: pattern")) << pattern;
   }
 }

@@ -25,15 +25,16 @@ Strings words(std::string_view text, Stages... stages) {
   (list.push_back(std::move(stages)), ...);
   const PreTokenizer pre_tokenizer(std::move(list));
   Strings result;
-  pre_tokenizer.split(text, pre_tokenizer.make_scratch(),
-                      [&](std::string_view word) { result.emplace_back(word); });
+  pre_tokenizer.split(
+      text, pre_tokenizer.make_scratch(),
+      [&](std::string_view word) { result.emplace_back(word); });
   return result;
 }
 
 TEST(PreTokenizer, Gpt2) {
-  EXPECT_EQ(words("I'm  here, 12\n\n now ", stage(kGpt2Pattern)),
-            (Strings{"I", "'m", " ", " here", ",", " 12", "\n\n", " now",
-                     " "}));
+  EXPECT_EQ(
+      words("I'm  here, 12\n\n now ", stage(kGpt2Pattern)),
+      (Strings{"I", "'m", " ", " here", ",", " 12", "\n\n", " now", " "}));
   EXPECT_EQ(words("", stage(kGpt2Pattern)), Strings{});
 }
 

@@ -44,9 +44,10 @@ Regex::Regex(std::string_view pattern, Syntax syntax, const std::string& where)
   code_.reset(pcre2_compile(units(translated), translated.size(), options,
                             &error, &offset, nullptr));
   if (!code_) {
-    fail_usage("{}: the pattern \"{}\" does not compile: {} (at byte {} of "
-               "\"{}\")",
-               where, pattern, pcre2_message(error), offset, translated);
+    fail_usage(
+        "{}: the pattern \"{}\" does not compile: {} (at byte {} of "
+        "\"{}\")",
+        where, pattern, pcre2_message(error), offset, translated);
   }
   // Without JIT on this machine the interpreter gives the same matches.
   pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);
@@ -57,8 +58,8 @@ RegexMatcher::RegexMatcher(const Regex& regex)
   MERAK_CHECK(data_ != nullptr, "no memory for match data");
 }
 
-std::optional<RegexMatcher::Match> RegexMatcher::find(
-    std::string_view text, std::size_t from) const {
+std::optional<RegexMatcher::Match> RegexMatcher::find(std::string_view text,
+                                                      std::size_t from) const {
   const auto match = [&](std::uint32_t options) {
     return pcre2_match(regex_->code(), units(text), text.size(), from,
                        options | PCRE2_NO_UTF_CHECK, data_.get(), nullptr);

@@ -229,8 +229,8 @@ json parse(const std::filesystem::path& path, const std::string& text) {
 // "eos_token" is a string, or an object with "content".
 std::optional<std::string> configured_end_of_text(
     const std::filesystem::path& path, std::uint64_t& fingerprint) {
-  const std::filesystem::path config = path.parent_path() /
-                                       "tokenizer_config.json";
+  const std::filesystem::path config =
+      path.parent_path() / "tokenizer_config.json";
   if (!std::filesystem::exists(config)) return std::nullopt;
   const std::string text = read_file(config);
   const json document = parse(config, text);

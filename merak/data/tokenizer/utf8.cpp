@@ -42,8 +42,7 @@ ByteAlphabet make_byte_alphabet() {
   for (int byte = 0; byte < 256; ++byte) {
     const bool printable = (byte >= 0x21 && byte <= 0x7E) ||
                            (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
-    const char32_t character =
-        printable ? static_cast<char32_t>(byte) : next++;
+    const char32_t character = printable ? static_cast<char32_t>(byte) : next++;
     alphabet.character[static_cast<std::size_t>(byte)] = character;
     alphabet.byte[character] = byte;
   }

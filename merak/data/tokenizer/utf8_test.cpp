@@ -25,7 +25,9 @@ TEST(Utf8, EveryCodePointRoundTrips) {
 // Expected strings: Python's bytes.decode("utf-8", errors="replace").
 TEST(Utf8, ReplacesMaximalSubparts) {
   const std::string r = "\xEF\xBF\xBD";
-  EXPECT_EQ(replace_invalid_utf8("a\xFF" "b"), "a" + r + "b");
+  EXPECT_EQ(replace_invalid_utf8("a\xFF"
+                                 "b"),
+            "a" + r + "b");
   EXPECT_EQ(replace_invalid_utf8("\xC0\xAF"), r + r);
   EXPECT_EQ(replace_invalid_utf8("\xE2\x82"), r);
   EXPECT_EQ(replace_invalid_utf8("\xE2\xE2\x82\x82"), r + "\xE2\x82\x82");

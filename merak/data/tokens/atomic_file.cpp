@@ -29,8 +29,8 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
   temporary_ = path_;
   temporary_ +=
       fmt::format(".{}-{:08x}.tmp", ::getpid(), std::random_device()());
-  fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-               0666);
+  fd_ =
+      ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd_ < 0) fail_to_write(path_);
 }
 

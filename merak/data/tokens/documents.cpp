@@ -20,9 +20,10 @@ std::string text_of_line(std::string_view line, const std::string& path,
                error.byte);
   }
   if (!value.is_object() || !value.contains(kField)) {
-    fail_usage("{}:{}: no field \"{}\"; a line is an object with the "
-               "document's text in it",
-               path, number, kField);
+    fail_usage(
+        "{}:{}: no field \"{}\"; a line is an object with the "
+        "document's text in it",
+        path, number, kField);
   }
   auto& text = value[kField];
   if (!text.is_string()) {

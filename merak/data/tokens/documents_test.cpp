@@ -26,11 +26,11 @@ Strings read_all(const InputFile& input) {
 
 TEST(Documents, APlainFileIsOneDocument) {
   const TemporaryFolder folder;
-  EXPECT_THAT(read_all({folder.write("a.txt", "x\ny\n"),
-                        InputKind::kPlainText}),
-              ElementsAre("x\ny\n"));
-  EXPECT_TRUE(read_all({folder.write("b.txt", ""),
-                        InputKind::kPlainText}).empty());
+  EXPECT_THAT(
+      read_all({folder.write("a.txt", "x\ny\n"), InputKind::kPlainText}),
+      ElementsAre("x\ny\n"));
+  EXPECT_TRUE(
+      read_all({folder.write("b.txt", ""), InputKind::kPlainText}).empty());
 }
 
 TEST(Documents, ALineIsADocument) {

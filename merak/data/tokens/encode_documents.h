@@ -19,7 +19,7 @@ struct EncodeProgress {
 };
 
 struct EncodeOptions {
-  int threads = 0;  // 0: one a core
+  int threads = 0;                                      // 0: one a core
   std::function<void(const EncodeProgress&)> progress;  // may be empty
 };
 

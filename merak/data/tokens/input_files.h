@@ -8,12 +8,13 @@
 
 namespace merak::data {
 
+// The values of the text kinds seed hashes in cache files: do not change them.
 enum class InputKind {
-  kPlainText,  // .txt: a file is a document
-  kJsonLines,  // .jsonl: a line is a document
-  kMegatron,   // .bin and .idx
-  kFlatU16,    // .u16: nothing but token ids
-  kFlatU32,    // .u32
+  kPlainText = 0,  // .txt: a file is a document
+  kJsonLines = 1,  // .jsonl: a line is a document
+  kMegatron,       // .bin and .idx
+  kFlatU16,        // .u16: nothing but token ids
+  kFlatU32,        // .u32
 };
 
 bool is_text(InputKind kind);

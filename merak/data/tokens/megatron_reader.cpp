@@ -66,13 +66,13 @@ class IndexReader {
   void check_size() const {
     const std::uint64_t rest = bytes_.size() - kMegatronHeaderBytes;
     // In this order nothing can overflow.
-    const bool fits = sequences <= rest / 12 &&
-                      document_indices <= rest / 8 &&
+    const bool fits = sequences <= rest / 12 && document_indices <= rest / 8 &&
                       sequences * 12 + document_indices * 8 == rest;
     if (!fits) {
-      refuse(fmt::format("{} sequences and {} document indices do not make "
-                         "{} bytes",
-                         sequences, document_indices, bytes_.size()));
+      refuse(
+          fmt::format("{} sequences and {} document indices do not make "
+                      "{} bytes",
+                      sequences, document_indices, bytes_.size()));
     }
   }
 
@@ -109,9 +109,10 @@ void add_sequences(const IndexReader& index, MegatronDataset& dataset) {
     const auto offset = static_cast<std::uint64_t>(pointer);
     if (size < 0 || pointer < 0 || offset > bytes.size() ||
         count > (bytes.size() - offset) / width) {
-      index.refuse(fmt::format("sequence {} has {} tokens at byte {}; the "
-                               ".bin has {} bytes",
-                               i, size, pointer, bytes.size()));
+      index.refuse(
+          fmt::format("sequence {} has {} tokens at byte {}; the "
+                      ".bin has {} bytes",
+                      i, size, pointer, bytes.size()));
     }
     if (count == 0) continue;
     const char* begin = bytes.data() + offset;

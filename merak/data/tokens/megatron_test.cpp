@@ -131,8 +131,9 @@ TEST_F(Megatron, NothingIsBelievedUnchecked) {
               HasSubstr("MMIDIDX"));
   EXPECT_THAT(refused([](Index& i) { i.version = 2; }), HasSubstr("version 2"));
   for (const int code : {0, 6, 7, 9, 255}) {
-    EXPECT_THAT(refused([&](Index& i) { i.code = static_cast<std::uint8_t>(code); }),
-                HasSubstr("type code"));
+    EXPECT_THAT(
+        refused([&](Index& i) { i.code = static_cast<std::uint8_t>(code); }),
+        HasSubstr("type code"));
   }
   EXPECT_THAT(refused([](Index& i) { i.sizes[2] = 4; }),
               HasSubstr("sequence 2 has 4 tokens at byte 4"));

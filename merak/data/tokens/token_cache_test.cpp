@@ -42,8 +42,8 @@ Tokens values(const TextTokens& tokens) {
 class TokenCache : public ::testing::Test {
  protected:
   Tokens read() {
-    return values(text_tokens({text_, InputKind::kJsonLines}, tokenizer_,
-                              cache_, {}));
+    return values(
+        text_tokens({text_, InputKind::kJsonLines}, tokenizer_, cache_, {}));
   }
   fs::path only_file() const {
     std::vector<fs::path> files;
@@ -66,9 +66,9 @@ TEST_F(TokenCache, IsMadeOnceAndAgreesWithMemory) {
   EXPECT_EQ(read(), expected_);
   EXPECT_EQ(read(), expected_);
   EXPECT_EQ(tokenizer_.calls, 2);
-  EXPECT_EQ(values(text_tokens({text_, InputKind::kJsonLines}, tokenizer_, {},
-                               {})),
-            expected_);
+  EXPECT_EQ(
+      values(text_tokens({text_, InputKind::kJsonLines}, tokenizer_, {}, {})),
+      expected_);
   EXPECT_EQ(fs::file_size(only_file()), 48u + 4 * 2);
 }
 

@@ -30,9 +30,10 @@ void append_flat(TokenStream& stream, const InputFile& input, TokenType type) {
 void append_text(TokenStream& stream, const InputFile& input,
                  const Tokenizer* tokenizer, const StreamOptions& options) {
   if (tokenizer == nullptr) {
-    fail_usage("data.tokenizer is not set, but {} is text; set it to a "
-               "tokenizer.json or \"bytes\"",
-               input.path.string());
+    fail_usage(
+        "data.tokenizer is not set, but {} is text; set it to a "
+        "tokenizer.json or \"bytes\"",
+        input.path.string());
   }
   const TextTokens tokens =
       text_tokens(input, *tokenizer, options.cache_folder, options.encode);
@@ -140,14 +141,16 @@ void TokenStream::check(const Segment& segment, std::uint64_t offset,
     if (tokens[i] >= 0 && tokens[i] < limit) continue;
     const std::uint64_t position = segment.position + offset + i;
     if (tokens[i] < 0) {
-      fail_usage("{}: token {} at position {} is negative; this is no file of "
-                 "token ids",
-                 files_[segment.file], tokens[i], position);
+      fail_usage(
+          "{}: token {} at position {} is negative; this is no file of "
+          "token ids",
+          files_[segment.file], tokens[i], position);
     }
-    fail_usage("{}: token {} at position {} is outside the model's vocabulary "
-               "of {}; the data was made with another tokenizer, or "
-               "vocab_size is too small",
-               files_[segment.file], tokens[i], position, vocabulary_size_);
+    fail_usage(
+        "{}: token {} at position {} is outside the model's vocabulary "
+        "of {}; the data was made with another tokenizer, or "
+        "vocab_size is too small",
+        files_[segment.file], tokens[i], position, vocabulary_size_);
   }
 }
 

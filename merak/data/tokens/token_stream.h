@@ -54,9 +54,9 @@ class TokenStream {
 };
 
 struct StreamOptions {
-  std::string key = "data.train";        // the setting, for errors
-  std::filesystem::path cache_folder;    // empty: no cache (token_cache.h)
-  std::int64_t vocabulary_size = 0;      // of the model; 0: unknown
+  std::string key = "data.train";      // the setting, for errors
+  std::filesystem::path cache_folder;  // empty: no cache (token_cache.h)
+  std::int64_t vocabulary_size = 0;    // of the model; 0: unknown
   EncodeOptions encode;
 };
 

@@ -14,9 +14,10 @@ TokenizeResult tokenize(std::span<const std::string> patterns,
   const std::vector<InputFile> inputs = find_inputs(patterns, "tokenize");
   for (const InputFile& input : inputs) {
     if (!is_text(input.kind)) {
-      fail_usage("tokenize: {} holds tokens already; .txt and .jsonl can be "
-                 "tokenized",
-                 input.path.string());
+      fail_usage(
+          "tokenize: {} holds tokens already; .txt and .jsonl can be "
+          "tokenized",
+          input.path.string());
     }
   }
   if (prefix.has_parent_path()) make_folder(prefix.parent_path());

@@ -63,8 +63,8 @@ TEST_F(TokenizeTest, AFailureLeavesTheOldFiles) {
               HasSubstr("b.jsonl:1"));
   EXPECT_EQ(read_file(at("out.bin")), "a\0b\0c\0"s);
   EXPECT_EQ(read_file(at("out.idx")), index);
-  const auto files = std::distance(
-      std::filesystem::directory_iterator(folder_.path()), {});
+  const auto files =
+      std::distance(std::filesystem::directory_iterator(folder_.path()), {});
   EXPECT_EQ(files, 4);
 }
 
