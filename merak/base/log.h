@@ -3,9 +3,10 @@
 //
 //   auto logger = make_logger({.prefix = rank_prefix(0, 1, 0),
 //                              .file = run / "merak.log"});
-//   spdlog::set_default_logger(logger);   // a program's choice, not a
-//   library's spdlog::info("step {}", step);        // 12:03:44.120 info [pp0
-//   dp1 tp0] ...
+//   spdlog::set_default_logger(logger);  // the program's choice
+//   spdlog::info("step {}", step);
+//
+// writes "12:03:44.120 info [pp0 dp1 tp0] step 3".
 //
 // Every line is one write to a descriptor opened for appending, so that the
 // ranks of a machine share one file (and one terminal) without tearing each

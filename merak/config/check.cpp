@@ -84,8 +84,7 @@ bool word_fits(const Rule& rule, const std::string& text) {
              join(supported, ", "));
 }
 
-// ---- rules between keys
-// ------------------------------------------------------
+// ---- rules between keys ----------------------------------------------------
 
 void check_model(const Config& config, const Origins& origins) {
   const ModelConfig& model = config.model;

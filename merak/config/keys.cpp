@@ -8,10 +8,14 @@
 namespace merak::config {
 namespace {
 
-// The member that a path of member pointers leads to.
-template <auto... Path>
-constexpr auto& at(Config& config) {
-  return (config.*....*Path);
+// The member of a section, or of a part of one.
+template <auto Section, auto Member>
+auto& at(Config& config) {
+  return config.*Section.*Member;
+}
+template <auto Section, auto Part, auto Member>
+auto& at(Config& config) {
+  return config.*Section.*Part.*Member;
 }
 
 Rule any() { return {}; }

@@ -15,8 +15,7 @@
 namespace merak::config {
 namespace {
 
-// ---- values
-// ------------------------------------------------------------------
+// ---- values ----------------------------------------------------------------
 
 // `path` is for the error: "demo.toml:3: model.config.x".
 nlohmann::json to_json(const toml::node& node, const std::string& path);
@@ -141,8 +140,7 @@ std::string example(const Key& key, const toml::node& node) {
   return standard == "[]" ? "[0, 1]" : standard;
 }
 
-// ---- names
-// -------------------------------------------------------------------
+// ---- names -----------------------------------------------------------------
 
 std::vector<std::string> names_in(const std::string& section) {
   std::vector<std::string> names;
@@ -185,8 +183,7 @@ bool is_section(const std::string& path) {
   return std::find(all.begin(), all.end(), path) != all.end();
 }
 
-// ---- reading
-// -----------------------------------------------------------------
+// ---- reading ---------------------------------------------------------------
 
 // A value as written: a key of the table, or a name that is none.
 struct Entry {

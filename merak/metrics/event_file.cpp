@@ -16,10 +16,10 @@
 namespace merak::metrics {
 namespace {
 
-// ---- protobuf wire format
-// ---------------------------------------------------- A field is a tag (number
-// * 8 + wire type) and a value. Wire types: 0 varint, 1 eight bytes, 2 length
-// and bytes, 5 four bytes.
+// ---- protobuf wire format --------------------------------------------------
+//
+// A field is a tag (number * 8 + wire type) and a value. Wire types: 0 varint,
+// 1 eight bytes, 2 length and bytes, 5 four bytes.
 
 void put_varint(std::string& out, std::uint64_t value) {
   for (; value >= 128; value >>= 7) {
@@ -56,8 +56,7 @@ void put_bytes(std::string& out, int field, std::string_view bytes) {
   out += bytes;
 }
 
-// ---- tensorflow/core/util/event.proto, summary.proto: field numbers
-// ------------
+// ---- tensorflow/core/util/event.proto, summary.proto: field numbers --------
 
 constexpr int kEventWallTime = 1;
 constexpr int kEventStep = 2;
