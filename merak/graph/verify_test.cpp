@@ -59,6 +59,9 @@ TEST(Verify, RefusesTwoProducers) {
   Graph graph = two_nodes();
   graph.node(1).results = {1};
   EXPECT_THAT(failure(graph), HasSubstr("which has another producer"));
+  graph = two_nodes();
+  graph.value(2).producer = 0;
+  EXPECT_THAT(failure(graph), HasSubstr("%2, which has another producer"));
 }
 
 TEST(Verify, RefusesAValueWithoutProducer) {

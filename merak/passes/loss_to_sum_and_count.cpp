@@ -36,14 +36,7 @@ Attribute integer(std::int64_t value) { return {value}; }
 class LossRewriter {
  public:
   LossRewriter(Graph& graph, const PassOptions& options)
-      : graph_(graph),
-        options_(options),
-        users_(users_of_values(graph)),
-        is_output_(graph.values().size()) {
-    for (const Output& output : graph.outputs()) {
-      is_output_[index(output.value)] = true;
-    }
-  }
+      : graph_(graph), options_(options) {}
 
   SumAndCount rewrite(ValueId loss) {
     const ValueId inner = look_through_casts(loss);
@@ -54,8 +47,6 @@ class LossRewriter {
   }
 
  private:
-  static std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
-
   ValueId add(const Node& like, const char* op,
               std::vector<graph::Argument> arguments, TensorType type) {
     const auto id = graph_.add_node(op, std::move(arguments), {std::move(type)},
@@ -73,8 +64,7 @@ class LossRewriter {
       const bool cast =
           std::find(kCasts.begin(), kCasts.end(), node.op) != kCasts.end();
       const ValueId inner = cast ? graph::tensor_argument(node, 0) : kNoValue;
-      if (inner == kNoValue || !is_floating(graph_.value(inner).type.dtype) ||
-          users_[index(inner)].size() != 1 || is_output_[index(inner)]) {
+      if (inner == kNoValue || !is_floating(graph_.value(inner).type.dtype)) {
         break;
       }
       id = inner;
@@ -177,8 +167,6 @@ class LossRewriter {
 
   Graph& graph_;
   const PassOptions& options_;
-  const std::vector<std::vector<graph::NodeId>> users_;
-  std::vector<bool> is_output_;
 };
 
 bool is_scalar_loss(const Graph& graph, const Output& output) {

@@ -150,6 +150,18 @@ TEST(LossToSumAndCount, TakesATransposeForTheLossBack) {
   })");
 }
 
+TEST(LossToSumAndCount, KeepsATransposeOfOtherDimensions) {
+  const auto outcome = run(rewrite, R"(graph "g" {
+    %x: f32[8,5,2] = user "x"
+    %t: i64[2,8] = user "t"
+    %2: f32[2,5,8] = aten.transpose.int(%x, 0, 2)
+    %3: f32[] = aten.cross_entropy_loss(%2, %t, none, 1, -100, 0.0)
+    return "loss": %3
+  })");
+  EXPECT_THAT(outcome.text,
+              HasSubstr("%3: f32[2,8,5] = aten.permute(%2, [0, 2, 1])"));
+}
+
 // Whatever is no plain cross-entropy counts by samples.
 TEST(LossToSumAndCount, OtherLossesAreAveragedOverSamples) {
   for (const char* loss :
