@@ -5,11 +5,14 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -177,6 +180,23 @@ TEST(Cli, LaunchGivesTheProgramItsOptions) {
       merak({"launch", "-n", "1", "--", "echo", "-n", "--ranks", "--", "x"});
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(result.out, "--ranks -- x");
+}
+
+TEST(Cli, TokenizeWritesAPair) {
+  namespace fs = std::filesystem;
+  std::string folder = (fs::temp_directory_path() / "merak-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  std::ofstream(folder + "/a.txt") << "hello";
+  const Result result = merak({"tokenize", "--tokenizer", "bytes", "--output",
+                               folder + "/out", folder + "/a.txt", "--json"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(nlohmann::json::parse(result.out).at("tokens"), 5);
+  EXPECT_TRUE(fs::exists(folder + "/out.bin"));
+  EXPECT_TRUE(fs::exists(folder + "/out.idx"));
+  expect_usage_error({"tokenize", "--tokenizer", "bytes", "--output",
+                      folder + "/out", folder + "/none.txt"},
+                     "none.txt");
+  fs::remove_all(folder);
 }
 
 TEST(Errors, HaveOneLineAndACode) {

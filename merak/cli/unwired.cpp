@@ -20,10 +20,6 @@ int generate(const GenerateOptions& options) {
   fail_usage("merak generate is not supported yet (for {})", options.path);
 }
 
-int tokenize(const TokenizeOptions& options) {
-  fail_usage("merak tokenize is not supported yet (for {})", options.output);
-}
-
 int export_folder(const ExportOptions& options) {
   fail_usage("merak export is not supported yet (for {})", options.checkpoint);
 }
