@@ -5,7 +5,7 @@
 
 #include "merak/base/error.h"
 #include "merak/partition/tied_uses.h"
-#include "merak/passes/pipeline.h"
+#include "merak/passes/pass.h"
 #include "merak/program/rewrite.h"
 #include "merak/program/without_dropout.h"
 
@@ -66,7 +66,7 @@ CompiledModel compile_model(const trace::ModuleView& module,
   trace::CapturedModel captured = trace::capture_model(module, inputs, device);
   CompiledModel compiled;
   compiled.constants = std::move(captured.constants);
-  passes::run_training_pipeline(captured.graph);
+  passes::run_pipeline(captured.graph, passes::training_passes(), {});
   compiled.count = extract_count(captured.graph);
   const graph::Output* loss = captured.graph.find_output("loss_sum");
   MERAK_CHECK(loss != nullptr, "the passes left no 'loss_sum'");
@@ -75,6 +75,10 @@ CompiledModel compile_model(const trace::ModuleView& module,
   compiled.staged = partition::split_stages(
       compiled.model, compiled.partition.stage_of_node, options.stages);
   partition::separate_tied_uses(compiled.staged, compiled.partition.sharding);
+  for (partition::StageGraph& stage : compiled.staged.stages) {
+    passes::run_pipeline(stage.graph, passes::stage_passes(), {});
+    stage.nodes.clear();  // the passes have other nodes
+  }
   compiled.parameters = collect(compiled.staged, InputKind::kParameter);
   compiled.buffers = collect(compiled.staged, InputKind::kBuffer);
   return compiled;

@@ -226,6 +226,7 @@ const std::unordered_map<std::string, ShapeRule>& rules() {
       {"aten._scaled_dot_product_flash_attention_for_cpu", flash_attention},
       {"aten._scaled_dot_product_flash_attention_for_cpu_backward",
        flash_attention_backward},
+      {"aten._safe_softmax", same_as_first},
       {"aten.native_dropout", native_dropout},
       {"aten.native_dropout_backward", same_as_first},
       {"aten.convolution", convolution},
