@@ -44,12 +44,13 @@ class ProcessTest : public testing::Test {
     std::filesystem::remove_all(folder);
   }
 
-  RankProcess& start(std::vector<std::string> arguments) {
+  RankProcess& start(const std::vector<std::string>& arguments,
+                     const std::vector<std::string>& environment = {}) {
     ProcessRequest request;
     request.command = {MERAK_TEST_PROGRAM};
     request.command.insert(request.command.end(), arguments.begin(),
                            arguments.end());
-    request.environment = merged_environment({});
+    request.environment = merged_environment(environment);
     processes.push_back(std::make_unique<RankProcess>(request));
     return *processes.back();
   }
