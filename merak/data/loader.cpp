@@ -75,11 +75,11 @@ void Loader::work(std::stop_token stop) {
     Slot slot = make(task);
     lock.lock();
     if (stop.stop_requested()) return;
-    // Only this thread adds slots, so a step still in the window lacks
-    // exactly this one, unless it was dropped and begun anew meanwhile.
+    // Only this thread adds slots, and a caller who begins a dropped step anew
+    // waits for this thread first: the slot is the next of its step, or its
+    // step has left the window.
     if (in_window(task.step)) {
-      Step& step = steps_[task.step];
-      if (step.size() == task.micro_batch) step.push_back(std::move(slot));
+      steps_[task.step].push_back(std::move(slot));
       changed_.notify_all();
     }
   }

@@ -61,9 +61,11 @@ void BpeModel::add_merges(const BpeTables& tables) {
   merges_.reserve(tables.merges.size());
   for (std::size_t rank = 0; rank < tables.merges.size(); ++rank) {
     const auto& [left, right] = tables.merges[rank];
+    const std::int32_t left_id = id_of(left, rank);
+    const std::int32_t right_id = id_of(right, rank);
     // Of two equal lines the later counts, as in Hugging Face's reader.
-    merges_[pair_key(id_of(left, rank), id_of(right, rank))] = {
-        static_cast<std::uint32_t>(rank), id_of(left + right, rank)};
+    merges_[pair_key(left_id, right_id)] = {static_cast<std::uint32_t>(rank),
+                                            id_of(left + right, rank)};
   }
 }
 
