@@ -77,8 +77,7 @@ WorkHandle Communicator::send(std::span<const std::byte> data, int peer,
   return do_send(data, peer, tag);
 }
 
-WorkHandle Communicator::receive(std::span<std::byte> data, int peer,
-                                 int tag) {
+WorkHandle Communicator::receive(std::span<std::byte> data, int peer, int tag) {
   check_peer(peer, tag);
   if (data.empty()) return finished_work();
   return do_receive(data, peer, tag);
@@ -100,8 +99,7 @@ std::unique_ptr<Communicator> GroupFactory::make_group(
               world_size());
   const auto mine = std::find(members.begin(), members.end(), rank());
   if (mine == members.end()) return nullptr;
-  return do_make_group(name, members,
-                       static_cast<int>(mine - members.begin()));
+  return do_make_group(name, members, static_cast<int>(mine - members.begin()));
 }
 
 }  // namespace merak::dist

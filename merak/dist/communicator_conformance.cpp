@@ -47,8 +47,8 @@ std::vector<ConformanceCase> conformance_cases(const RunRanks& run) {
 namespace {
 
 constexpr std::int64_t kSizes[] = {0, 1, 7, 1000, 10007};
-constexpr DType kDTypes[] = {DType::kU8,  DType::kI8,   DType::kI32,
-                             DType::kI64, DType::kF16,  DType::kBF16,
+constexpr DType kDTypes[] = {DType::kU8,  DType::kI8,  DType::kI32,
+                             DType::kI64, DType::kF16, DType::kBF16,
                              DType::kF32, DType::kF64};
 
 std::vector<int> everyone(const GroupFactory& factory) {
@@ -73,22 +73,34 @@ class Numbers {
 
   void set(std::int64_t index, int value) {
     switch (dtype_) {
-      case DType::kU8: return put(index, static_cast<std::uint8_t>(value));
-      case DType::kI8: return put(index, static_cast<std::int8_t>(value));
-      case DType::kI32: return put(index, value);
-      case DType::kI64: return put(index, std::int64_t{value});
-      case DType::kF16: return put(index, static_cast<_Float16>(value));
-      case DType::kBF16: return put(index, bf16(static_cast<float>(value)));
-      case DType::kF32: return put(index, static_cast<float>(value));
-      case DType::kF64: return put(index, static_cast<double>(value));
-      default: FAIL();
+      case DType::kU8:
+        return put(index, static_cast<std::uint8_t>(value));
+      case DType::kI8:
+        return put(index, static_cast<std::int8_t>(value));
+      case DType::kI32:
+        return put(index, value);
+      case DType::kI64:
+        return put(index, std::int64_t{value});
+      case DType::kF16:
+        return put(index, static_cast<_Float16>(value));
+      case DType::kBF16:
+        return put(index, bf16(static_cast<float>(value)));
+      case DType::kF32:
+        return put(index, static_cast<float>(value));
+      case DType::kF64:
+        return put(index, static_cast<double>(value));
+      default:
+        FAIL();
     }
   }
   double get(std::int64_t index) const {
     switch (dtype_) {
-      case DType::kU8: return take<std::uint8_t>(index);
-      case DType::kI8: return take<std::int8_t>(index);
-      case DType::kI32: return take<std::int32_t>(index);
+      case DType::kU8:
+        return take<std::uint8_t>(index);
+      case DType::kI8:
+        return take<std::int8_t>(index);
+      case DType::kI32:
+        return take<std::int32_t>(index);
       case DType::kI64:
         return static_cast<double>(take<std::int64_t>(index));
       case DType::kF16:
@@ -96,9 +108,12 @@ class Numbers {
       case DType::kBF16:
         return static_cast<double>(std::bit_cast<float>(
             static_cast<std::uint32_t>(take<std::uint16_t>(index)) << 16));
-      case DType::kF32: return static_cast<double>(take<float>(index));
-      case DType::kF64: return take<double>(index);
-      default: return std::nan("");
+      case DType::kF32:
+        return static_cast<double>(take<float>(index));
+      case DType::kF64:
+        return take<double>(index);
+      default:
+        return std::nan("");
     }
   }
   const std::vector<std::byte>& bytes() const { return bytes_; }
@@ -183,8 +198,7 @@ TEST_P(CommunicatorConformance, AllReduceGivesEveryRankTheSameBits) {
   };
   GetParam().run(ranks, [&](GroupFactory& factory) {
     const auto group = world(factory);
-    std::vector<float>& mine =
-        results[static_cast<std::size_t>(group->rank())];
+    std::vector<float>& mine = results[static_cast<std::size_t>(group->rank())];
     for (std::int64_t i = 0; i < kCount; ++i) {
       mine.push_back(static_cast<float>(value(group->rank(), i)));
     }
@@ -215,8 +229,8 @@ TEST_P(CommunicatorConformance, AllGatherIsInRankOrder) {
         group->all_gather(input.buffer(), output.buffer())->wait();
         std::int64_t wrong = 0;
         for (std::int64_t i = 0; i < count * ranks; ++i) {
-          wrong += output.get(i) !=
-                   pattern(static_cast<int>(i / count), i % count);
+          wrong +=
+              output.get(i) != pattern(static_cast<int>(i / count), i % count);
         }
         EXPECT_EQ(wrong, 0) << describe(dtype, count);
       }

@@ -34,8 +34,8 @@ struct ConformanceCase {
 };
 std::vector<ConformanceCase> conformance_cases(const RunRanks& run);
 
-class CommunicatorConformance
-    : public testing::TestWithParam<ConformanceCase> {};
+class CommunicatorConformance : public testing::TestWithParam<ConformanceCase> {
+};
 
 inline std::string case_name(
     const testing::TestParamInfo<ConformanceCase>& info) {

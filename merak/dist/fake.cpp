@@ -45,8 +45,8 @@ class FakeFactory : public GroupFactory {
   std::unique_ptr<Communicator> do_make_group(const std::string& name,
                                               std::span<const int> members,
                                               int rank_in_group) override {
-    return std::make_unique<FakeCommunicator>(
-        name, rank_in_group, static_cast<int>(members.size()));
+    return std::make_unique<FakeCommunicator>(name, rank_in_group,
+                                              static_cast<int>(members.size()));
   }
   int rank_;
   int size_;

@@ -37,8 +37,8 @@ TEST(FlightRecorder, WritesAFileOrSaysWhyNot) {
   FlightRecorder recorder(0, "", 4);
   recorder.begin("send", 0, 0, "text that is no UTF-8: \xff");
   recorder.write(pattern, "test");
-  EXPECT_TRUE(
-      std::filesystem::exists(std::filesystem::path(pattern) / "flight-0.json"));
+  EXPECT_TRUE(std::filesystem::exists(std::filesystem::path(pattern) /
+                                      "flight-0.json"));
   std::filesystem::remove_all(pattern);
   EXPECT_THROW(recorder.write(pattern, "test"), Error);
 }

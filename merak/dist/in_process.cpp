@@ -142,9 +142,9 @@ class InProcessState {
   }
 
   // The later of the two sides copies.
-  std::shared_ptr<Operation> post_message(const std::string& name,
-                                          Group& group, int from, int to,
-                                          int tag, bool sending, void* data,
+  std::shared_ptr<Operation> post_message(const std::string& name, Group& group,
+                                          int from, int to, int tag,
+                                          bool sending, void* data,
                                           std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     throw_if_aborted();
@@ -246,16 +246,14 @@ class InProcessCommunicator : public Communicator {
     return work(state_->post_message(name(), group_, rank(), peer, tag, true,
                                      from, data.size()));
   }
-  WorkHandle do_receive(std::span<std::byte> data, int peer,
-                        int tag) override {
+  WorkHandle do_receive(std::span<std::byte> data, int peer, int tag) override {
     return work(state_->post_message(name(), group_, peer, rank(), tag, false,
                                      data.data(), data.size()));
   }
 
   WorkHandle collective(const Signature& signature, Buffer input,
                         Buffer output = {}) {
-    return work(
-        state_->post(name(), group_, rank(), signature, input, output));
+    return work(state_->post(name(), group_, rank(), signature, input, output));
   }
   WorkHandle work(std::shared_ptr<Operation> operation) {
     return std::make_unique<InProcessWork>(state_, std::move(operation));
@@ -276,8 +274,8 @@ class InProcessFactory : public GroupFactory {
   std::unique_ptr<Communicator> do_make_group(const std::string& name,
                                               std::span<const int> members,
                                               int rank_in_group) override {
-    return std::make_unique<InProcessCommunicator>(name, rank_in_group,
-                                                   members, state_);
+    return std::make_unique<InProcessCommunicator>(name, rank_in_group, members,
+                                                   state_);
   }
   int rank_;
   int size_;

@@ -15,8 +15,7 @@ using testing::HasSubstr;
 
 void run_in_process(int ranks, const RankBody& body) {
   const InProcessWorld world(ranks);
-  run_rank_threads(
-      ranks, [&](int rank) { return world.factory(rank); }, body);
+  run_rank_threads(ranks, [&](int rank) { return world.factory(rank); }, body);
 }
 
 INSTANTIATE_TEST_SUITE_P(InProcess, CommunicatorConformance,
@@ -127,9 +126,8 @@ TEST(InProcess, BugsOfCallersAreNamed) {
   const Buffer four = {data.data(), 4, DType::kF32};
   EXPECT_THROW(group->broadcast(four, 2), Error);
   EXPECT_THROW(group->all_gather(four, four), Error);
-  EXPECT_THROW(group->all_reduce({data.data(), 4, DType::kBool},
-                                 ReduceOp::kSum),
-               Error);
+  EXPECT_THROW(
+      group->all_reduce({data.data(), 4, DType::kBool}, ReduceOp::kSum), Error);
   EXPECT_THROW(group->send({}, 0, 0), Error);
   EXPECT_THROW(group->send({}, 1, -1), Error);
   const std::array twice = {0, 0};

@@ -51,8 +51,7 @@ Coordinate Mesh::coordinate(int rank) const {
 int Mesh::rank(const Coordinate& coordinate) const {
   for (Axis axis : kAxes) {
     MERAK_CHECK(0 <= coordinate.on(axis) && coordinate.on(axis) < degree(axis),
-                "{}{} of {}", name_of(axis), coordinate.on(axis),
-                degree(axis));
+                "{}{} of {}", name_of(axis), coordinate.on(axis), degree(axis));
   }
   return (coordinate.pipeline * degrees_.data + coordinate.data) *
              degrees_.tensor +

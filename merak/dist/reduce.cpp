@@ -23,8 +23,8 @@ struct BFloat16 {
   static BFloat16 round(float value) {
     if (std::isnan(value)) return {0x7fc0};
     const auto raw = std::bit_cast<std::uint32_t>(value);
-    return {static_cast<std::uint16_t>((raw + 0x7fff + ((raw >> 16) & 1)) >>
-                                       16)};
+    return {
+        static_cast<std::uint16_t>((raw + 0x7fff + ((raw >> 16) & 1)) >> 16)};
   }
 };
 
@@ -58,7 +58,8 @@ Sum combine(Sum a, Sum b, ReduceOp op) {
 template <typename T, typename Sum>
 void reduce_typed(std::span<const Buffer> buffers, ReduceOp op) {
   std::vector<T*> data;
-  for (const Buffer& buffer : buffers) data.push_back(static_cast<T*>(buffer.data));
+  for (const Buffer& buffer : buffers)
+    data.push_back(static_cast<T*>(buffer.data));
   for (std::int64_t i = 0; i < buffers.front().count; ++i) {
     Sum sum = widen<Sum>(data.front()[i]);
     for (std::size_t k = 1; k < data.size(); ++k) {

@@ -65,8 +65,7 @@ std::int64_t InProcessStore::add(const std::string& key, std::int64_t delta) {
 }
 
 void start_barrier(Store& store, int rank, int world_size,
-                   std::chrono::milliseconds timeout,
-                   const std::string& name) {
+                   std::chrono::milliseconds timeout, const std::string& name) {
   const std::string verdict_key = name + "/verdict";
   store.set(fmt::format("{}/{}", name, rank), "here");
   if (store.add(name + "/count", 1) == world_size) {
@@ -75,8 +74,8 @@ void start_barrier(Store& store, int rank, int world_size,
   std::optional<std::string> verdict = store.wait(verdict_key, timeout);
   if (!verdict) {
     const double seconds = std::chrono::duration<double>(timeout).count();
-    verdict = store.set_once(
-        verdict_key, missing_line(store, world_size, seconds, name));
+    verdict = store.set_once(verdict_key,
+                             missing_line(store, world_size, seconds, name));
   }
   if (*verdict == kAllHere) return;
   // The store may live in this process: let the other ranks read the verdict.

@@ -40,8 +40,7 @@ TEST(StartBarrier, LetsAllThrough) {
 
 TEST(StartBarrier, NamesTheMissingToEveryone) {
   InProcessStore store;
-  const auto outcome =
-      barrier({0, 1, 3, 4, 6, 7}, 8, milliseconds(300), store);
+  const auto outcome = barrier({0, 1, 3, 4, 6, 7}, 8, milliseconds(300), store);
   for (const std::string& each : outcome) {
     EXPECT_THAT(each, HasSubstr("waited 0.3 s for ranks 2, 5 of 8"));
   }

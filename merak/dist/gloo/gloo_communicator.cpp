@@ -76,8 +76,8 @@ class Health {
 
 class GlooWork : public Work {
  public:
-  GlooWork(C10dWork work, std::chrono::milliseconds timeout,
-           std::string what, std::shared_ptr<Health> health)
+  GlooWork(C10dWork work, std::chrono::milliseconds timeout, std::string what,
+           std::shared_ptr<Health> health)
       : work_(std::move(work)),
         timeout_(timeout),
         what_(std::move(what)),
@@ -148,8 +148,8 @@ class GlooCommunicator : public Communicator {
 
   WorkHandle do_send(std::span<const std::byte> data, int peer,
                      int tag) override {
-    const std::string what = fmt::format("send of {} bytes to {} (tag {})",
-                                         data.size(), peer, tag);
+    const std::string what =
+        fmt::format("send of {} bytes to {} (tag {})", data.size(), peer, tag);
     return post(what, [&] {
       // A send only reads.
       Tensors tensors = {
@@ -158,8 +158,7 @@ class GlooCommunicator : public Communicator {
     });
   }
 
-  WorkHandle do_receive(std::span<std::byte> data, int peer,
-                        int tag) override {
+  WorkHandle do_receive(std::span<std::byte> data, int peer, int tag) override {
     const std::string what = fmt::format("receive of {} bytes from {} (tag {})",
                                          data.size(), peer, tag);
     return post(what, [&] {
@@ -176,8 +175,8 @@ class GlooCommunicator : public Communicator {
   template <typename F>
   WorkHandle post(const std::string& what, F&& start) {
     health_->check();
-    const std::string where = fmt::format("group {}, rank {} of {}: {}",
-                                          name(), rank(), size(), what);
+    const std::string where = fmt::format("group {}, rank {} of {}: {}", name(),
+                                          rank(), size(), what);
     try {
       return std::make_unique<GlooWork>(start(), timeout_, where, health_);
     } catch (const std::exception& error) {
@@ -211,8 +210,8 @@ class GlooFactory : public GroupFactory {
     const int size = static_cast<int>(members.size());
     c10::intrusive_ptr<c10d::Backend> backend;
     if (size > 1) {
-      backend = make_gloo_group(store_, name, rank_in_group, size, device_,
-                                options_);
+      backend =
+          make_gloo_group(store_, name, rank_in_group, size, device_, options_);
     }
     return std::make_unique<GlooCommunicator>(
         name, rank_in_group, size, std::move(backend), options_.timeout);
@@ -235,8 +234,8 @@ GlooOptions gloo_options(const LaunchEnvironment& environment) {
   return options;
 }
 
-std::unique_ptr<GroupFactory> make_gloo_factory(const TcpStore& store,
-                                                int rank, int world_size,
+std::unique_ptr<GroupFactory> make_gloo_factory(const TcpStore& store, int rank,
+                                                int world_size,
                                                 const GlooOptions& options) {
   return std::make_unique<GlooFactory>(store, rank, world_size, options);
 }

@@ -31,8 +31,8 @@ struct GlooOptions {
 GlooOptions gloo_options(const LaunchEnvironment& environment);
 
 // `store` must outlive the factory, not the groups.
-std::unique_ptr<GroupFactory> make_gloo_factory(const TcpStore& store,
-                                                int rank, int world_size,
+std::unique_ptr<GroupFactory> make_gloo_factory(const TcpStore& store, int rank,
+                                                int world_size,
                                                 const GlooOptions& options);
 
 }  // namespace merak::dist

@@ -22,9 +22,8 @@ class RankFactory : public GroupFactory {
               const GlooOptions& options)
       : store_(locked_environment(rendezvous, mutex, rank),
                milliseconds(30000)),
-        factory_(make_gloo_factory(store_, rank,
-                                   rendezvous.environment(1).world_size,
-                                   options)) {}
+        factory_(make_gloo_factory(
+            store_, rank, rendezvous.environment(1).world_size, options)) {}
   int rank() const override { return factory_->rank(); }
   int world_size() const override { return factory_->world_size(); }
 
@@ -64,8 +63,9 @@ void run_gloo(int ranks, const RankBody& body,
 
 INSTANTIATE_TEST_SUITE_P(
     Gloo, CommunicatorConformance,
-    testing::ValuesIn(conformance_cases(
-        [](int ranks, const RankBody& body) { run_gloo(ranks, body); })),
+    testing::ValuesIn(conformance_cases([](int ranks, const RankBody& body) {
+      run_gloo(ranks, body);
+    })),
     case_name);
 
 TEST(Gloo, ALostPeerBreaksTheGroup) {

@@ -18,18 +18,20 @@ GlooDevice make_gloo_device(const GlooOptions& options) {
                : c10d::ProcessGroupGloo::createDeviceForHostname(
                      options.address);
   } catch (const std::exception& error) {
-    fail_usage("Gloo cannot use {}: {}; set GLOO_SOCKET_IFNAME to a network "
-               "interface of this host",
-               interface != nullptr
-                   ? fmt::format("GLOO_SOCKET_IFNAME={}", interface)
-                   : "the address " + options.address,
-               reason_of(error));
+    fail_usage(
+        "Gloo cannot use {}: {}; set GLOO_SOCKET_IFNAME to a network "
+        "interface of this host",
+        interface != nullptr ? fmt::format("GLOO_SOCKET_IFNAME={}", interface)
+                             : "the address " + options.address,
+        reason_of(error));
   }
 }
 
-c10::intrusive_ptr<c10d::Backend> make_gloo_group(
-    const TcpStore& store, const std::string& name, int rank, int size,
-    const GlooDevice& device, const GlooOptions& options) {
+c10::intrusive_ptr<c10d::Backend> make_gloo_group(const TcpStore& store,
+                                                  const std::string& name,
+                                                  int rank, int size,
+                                                  const GlooDevice& device,
+                                                  const GlooOptions& options) {
   auto settings = c10d::ProcessGroupGloo::Options::create(options.timeout);
   settings->devices = {device};
   settings->threads = 1;  // collectives of a group run one after the other

@@ -35,8 +35,7 @@ Session::Session(const LaunchEnvironment& environment,
   }
   const bool launcher_watches =
       heartbeat_.attach_launcher(environment_.heartbeat_fd);
-  auto store =
-      std::make_unique<TcpStore>(environment_, options.start_timeout);
+  auto store = std::make_unique<TcpStore>(environment_, options.start_timeout);
   tcp_store_ = store.get();
   store_ = std::move(store);
   start_barrier(*store_, rank(), world_size(), options.start_timeout);
@@ -54,8 +53,7 @@ void Session::join_monitor(const SessionOptions& options) {
     const bool local = gloo_.address.starts_with("127.");
     monitor_ = std::make_unique<Monitor>(
         world_size(), local ? environment_.host : "", options.watch);
-    store_->set(key,
-                fmt::format("{} {}", monitor_->port(), monitor_->token()));
+    store_->set(key, fmt::format("{} {}", monitor_->port(), monitor_->token()));
   }
   const std::string found =
       store_->wait(key, options.start_timeout).value_or("");

@@ -26,15 +26,14 @@ class SessionTest : public ProcessTest {
       start({"rank", mode, folder.string()},
             {fmt::format("RANK={}", rank), fmt::format("LOCAL_RANK={}", rank),
              fmt::format("WORLD_SIZE={}", world),
-             fmt::format("LOCAL_WORLD_SIZE={}", world),
-             "MASTER_ADDR=127.0.0.1", fmt::format("MASTER_PORT={}", port)});
+             fmt::format("LOCAL_WORLD_SIZE={}", world), "MASTER_ADDR=127.0.0.1",
+             fmt::format("MASTER_PORT={}", port)});
     }
   }
   void wait_until_running(int ranks) {
     for (int rank = 0; rank < ranks; ++rank) {
-      ASSERT_TRUE(within(seconds(60), [&] {
-        return has(fmt::format("watcher-{}", rank));
-      }));
+      ASSERT_TRUE(within(seconds(60),
+                         [&] { return has(fmt::format("watcher-{}", rank)); }));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1200));
   }
@@ -57,8 +56,8 @@ TEST_F(SessionTest, RunsUnderTorchrunsEnvironment) {
 }
 
 TEST_F(SessionTest, RunsAlone) {
-  EXPECT_EQ(
-      exit_of(start({"rank", "reduce", folder.string()}), seconds(60)), 0);
+  EXPECT_EQ(exit_of(start({"rank", "reduce", folder.string()}), seconds(60)),
+            0);
   EXPECT_EQ(content("watcher-0"), "nobody");
 }
 

@@ -34,9 +34,10 @@ c10::intrusive_ptr<c10d::Store> host_store(
       const std::string& host = environment.host;
       listener = listen_tcp(is_loopback(host) ? host : "", environment.port).fd;
     } catch (const Error& error) {
-      fail_runtime("rank 0 cannot host the store: {}; set MASTER_PORT to a "
-                   "free port",
-                   error.what());
+      fail_runtime(
+          "rank 0 cannot host the store: {}; set MASTER_PORT to a "
+          "free port",
+          error.what());
     }
   }
   c10d::TCPStoreOptions options;
@@ -48,8 +49,8 @@ c10::intrusive_ptr<c10d::Store> host_store(
   return c10::make_intrusive<c10d::TCPStore>(environment.host, options);
 }
 
-c10::intrusive_ptr<c10d::Store> join_store(
-    const LaunchEnvironment& environment, milliseconds timeout) {
+c10::intrusive_ptr<c10d::Store> join_store(const LaunchEnvironment& environment,
+                                           milliseconds timeout) {
   // c10d waits a second between its attempts and its error is long: knock
   // first.
   try {
@@ -57,8 +58,7 @@ c10::intrusive_ptr<c10d::Store> join_store(
   } catch (const Error& error) {
     throw PeerError(fmt::format(
         "waited for {}, which hosts the store: {}",
-        environment.store_is_there ? "the launcher" : "rank 0",
-        error.what()));
+        environment.store_is_there ? "the launcher" : "rank 0", error.what()));
   }
   c10d::TCPStoreOptions options;
   options.port = static_cast<std::uint16_t>(environment.port);
@@ -72,8 +72,8 @@ auto call(const TcpStore::Impl& impl, F&& f) {
   try {
     return f(*impl.store);
   } catch (const std::exception& error) {
-    throw PeerError(
-        fmt::format("lost the store at {}: {}", impl.address, reason_of(error)));
+    throw PeerError(fmt::format("lost the store at {}: {}", impl.address,
+                                reason_of(error)));
   }
 }
 
@@ -93,8 +93,7 @@ std::string reason_of(const std::exception& error) {
   return text.substr(0, text.find('\n'));
 }
 
-TcpStore::TcpStore(const LaunchEnvironment& environment,
-                   milliseconds timeout)
+TcpStore::TcpStore(const LaunchEnvironment& environment, milliseconds timeout)
     : impl_(std::make_unique<Impl>()) {
   MERAK_CHECK(!environment.host.empty(), "no launcher, no store");
   impl_->address = fmt::format("{}:{}", environment.host, environment.port);
@@ -103,8 +102,7 @@ TcpStore::TcpStore(const LaunchEnvironment& environment,
     auto store =
         host ? host_store(environment) : join_store(environment, timeout);
     impl_->store = c10::make_intrusive<c10d::PrefixStore>(
-        fmt::format("merak/attempt_{}", environment.restart),
-        std::move(store));
+        fmt::format("merak/attempt_{}", environment.restart), std::move(store));
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
@@ -121,28 +119,26 @@ void TcpStore::set(const std::string& key, const std::string& value) {
 std::string TcpStore::set_once(const std::string& key,
                                const std::string& value) {
   return call(*impl_, [&](c10d::Store& store) {
-    return to_string(store.compareSet(key, std::vector<std::uint8_t>(),
-                                      to_bytes(value)));
+    return to_string(
+        store.compareSet(key, std::vector<std::uint8_t>(), to_bytes(value)));
   });
 }
 
 std::optional<std::string> TcpStore::wait(const std::string& key,
                                           milliseconds timeout) {
-  return call(*impl_,
-              [&](c10d::Store& store) -> std::optional<std::string> {
-                // c10d takes 0 for "for ever".
-                try {
-                  store.wait({key}, std::max(timeout, milliseconds(1)));
-                } catch (const c10::DistStoreError&) {
-                  return std::nullopt;
-                }
-                return to_string(store.get(key));
-              });
+  return call(*impl_, [&](c10d::Store& store) -> std::optional<std::string> {
+    // c10d takes 0 for "for ever".
+    try {
+      store.wait({key}, std::max(timeout, milliseconds(1)));
+    } catch (const c10::DistStoreError&) {
+      return std::nullopt;
+    }
+    return to_string(store.get(key));
+  });
 }
 
 bool TcpStore::has(const std::string& key) {
-  return call(*impl_,
-              [&](c10d::Store& store) { return store.check({key}); });
+  return call(*impl_, [&](c10d::Store& store) { return store.check({key}); });
 }
 
 std::int64_t TcpStore::add(const std::string& key, std::int64_t delta) {

@@ -10,7 +10,7 @@
 namespace merak::dist {
 
 struct TcpStore::Impl {
-  std::string address;                   // for messages
+  std::string address;                    // for messages
   c10::intrusive_ptr<c10d::Store> store;  // keys of this attempt alone
 };
 

@@ -70,8 +70,8 @@ int run(const std::vector<std::string>& arguments) {
   if (arguments.size() == 4 && arguments[0] == "launch") {
     LaunchOptions options;
     options.local_ranks = std::stoi(arguments[1]);
-    options.command = {fs::read_symlink("/proc/self/exe"), "rank",
-                       arguments[2], arguments[3]};
+    options.command = {fs::read_symlink("/proc/self/exe"), "rank", arguments[2],
+                       arguments[3]};
     options.hand_over_listener = true;
     std::ofstream messages(fs::path(arguments[3]) / "messages-0");
     options.on_message = [&](const std::string& line) {

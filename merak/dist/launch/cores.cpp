@@ -50,8 +50,7 @@ std::vector<Core> allowed_cores() {
   return cores;
 }
 
-std::vector<std::vector<int>> assign_cores(std::vector<Core> cores,
-                                           int ranks) {
+std::vector<std::vector<int>> assign_cores(std::vector<Core> cores, int ranks) {
   MERAK_CHECK(!cores.empty() && ranks >= 1, "{} cores for {} ranks",
               cores.size(), ranks);
   std::ranges::sort(cores, {}, [](const Core& core) {
@@ -61,9 +60,8 @@ std::vector<std::vector<int>> assign_cores(std::vector<Core> cores,
   const std::size_t share = std::max<std::size_t>(1, cores.size() / count);
   std::vector<std::vector<int>> assigned(count);
   for (std::size_t rank = 0; rank < count; ++rank) {
-    const std::size_t first = count <= cores.size()
-                                  ? rank * share
-                                  : rank * cores.size() / count;
+    const std::size_t first =
+        count <= cores.size() ? rank * share : rank * cores.size() / count;
     for (std::size_t i = 0; i < share; ++i) {
       assigned[rank].push_back(cores[first + i].id);
     }

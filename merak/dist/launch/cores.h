@@ -19,7 +19,6 @@ std::vector<Core> allowed_cores();
 // in (package, physical core) go together, so that a rank has whole cores of
 // one package where the numbers allow it. With more ranks than cores, ranks
 // share.
-std::vector<std::vector<int>> assign_cores(std::vector<Core> cores,
-                                           int ranks);
+std::vector<std::vector<int>> assign_cores(std::vector<Core> cores, int ranks);
 
 }  // namespace merak::dist

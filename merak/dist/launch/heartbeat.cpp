@@ -18,7 +18,7 @@ namespace {
 constexpr std::chrono::milliseconds kLastWords{1000};
 
 bool is_socket(int fd) {
-  struct stat status {};
+  struct stat status{};
   return fd >= 0 && fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
@@ -54,8 +54,11 @@ void Heartbeat::attach_monitor(const std::string& host, int port,
 void Heartbeat::attach(FileDescriptor fd, bool must_answer,
                        const std::string& token) {
   const std::lock_guard lock(mutex_);
-  Peer peer{LineSocket(std::move(fd)), must_answer, false,
-            std::chrono::steady_clock::now(), {}};
+  Peer peer{LineSocket(std::move(fd)),
+            must_answer,
+            false,
+            std::chrono::steady_clock::now(),
+            {}};
   peer.socket.send(fmt::format("hello {} {} {} {}", options_.rank, getpid(),
                                token, options_.label));
   peer.socket.send("beat " + to_text(progress_));
@@ -169,9 +172,10 @@ std::string Heartbeat::read_peer(Peer& peer, TimePoint now) {
   if (peer.closing) return "";
   if (!peer.socket.open()) {
     return peer.must_answer
-               ? fmt::format("rank 0, which watches the run, was lost (its "
-                             "process ended){}; ending this rank",
-                             where(peer.host_progress))
+               ? fmt::format(
+                     "rank 0, which watches the run, was lost (its "
+                     "process ended){}; ending this rank",
+                     where(peer.host_progress))
                : "the launcher is gone; ending this rank";
   }
   if (peer.must_answer && now - peer.heard >= options_.monitor_silence) {

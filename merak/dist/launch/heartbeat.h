@@ -2,10 +2,9 @@
 // twice a second, which step, micro-batch and action the rank is in; and
 // learns from it when the run must end.
 //
-//   Heartbeat heartbeat({.rank = 3, .label = "[pp1 dp1 tp0]",
-//                        .on_end = [](const std::string& line) { ...; _exit(1); }});
+//   Heartbeat heartbeat({.rank = 3, .label = "[pp1 dp1 tp0]", .on_end = end});
 //   heartbeat.attach_launcher(environment.heartbeat_fd);
-//   heartbeat.set_progress(17, 4, "forward of stage 1");   // before each action
+//   heartbeat.set_progress(17, 4, "forward of stage 1");  // before each action
 //   heartbeat.finish();
 //
 // The monitor is the launcher (RankGroup, over an inherited socket) or the one

@@ -41,9 +41,10 @@ class Reader {
     const auto [stop, error] = std::from_chars(value->data(), end, parsed);
     if (error != std::errc() || stop != end || parsed < least ||
         parsed > most) {
-      fail_usage("the environment variable {} is '{}'; it must be a number "
-                 "from {} to {}",
-                 name, *value, least, most);
+      fail_usage(
+          "the environment variable {} is '{}'; it must be a number "
+          "from {} to {}",
+          name, *value, least, most);
     }
     return parsed;
   }
@@ -53,9 +54,10 @@ class Reader {
                const std::vector<std::string>& names) const {
     for (const std::string& name : names) {
       if (!has(name)) {
-        fail_usage("the environment variable {} is set but {} is not; a "
-                   "launcher sets both, and without one unset {}",
-                   because, name, because);
+        fail_usage(
+            "the environment variable {} is set but {} is not; a "
+            "launcher sets both, and without one unset {}",
+            because, name, because);
       }
     }
   }
@@ -73,17 +75,17 @@ struct Names {
 void check_below(const std::string& name, int value, const std::string& bound,
                  int limit) {
   if (value < limit) return;
-  fail_usage("the environment variable {} is {} but {} is {}; ranks count "
-             "from 0, so {} must be less than {}",
-             name, value, bound, limit, name, bound);
+  fail_usage(
+      "the environment variable {} is {} but {} is {}; ranks count "
+      "from 0, so {} must be less than {}",
+      name, value, bound, limit, name, bound);
 }
 
 void read_ranks(const Reader& read, const Names& names,
                 LaunchEnvironment& environment) {
   environment.rank = read.number(names.rank, 0, kMostRanks).value();
   environment.world_size = read.number(names.size, 1, kMostRanks).value();
-  check_below(names.rank, environment.rank, names.size,
-              environment.world_size);
+  check_below(names.rank, environment.rank, names.size, environment.world_size);
   environment.local_rank =
       read.number(names.local_rank, 0, kMostRanks).value_or(0);
   environment.local_world_size =
@@ -94,10 +96,11 @@ void read_ranks(const Reader& read, const Names& names,
   check_below(names.local_rank, environment.local_rank, names.local_size,
               environment.local_world_size);
   if (environment.local_world_size > environment.world_size) {
-    fail_usage("the environment variable {} is {} but {} is {}; a host cannot "
-               "have more ranks than the run",
-               names.local_size, environment.local_world_size, names.size,
-               environment.world_size);
+    fail_usage(
+        "the environment variable {} is {} but {} is {}; a host cannot "
+        "have more ranks than the run",
+        names.local_size, environment.local_world_size, names.size,
+        environment.world_size);
   }
 }
 
@@ -158,15 +161,17 @@ LaunchEnvironment read_open_mpi(const Reader& read) {
   environment.launcher = Launcher::kOpenMpi;
   read_ranks(read, names, environment);
   if (!environment.single_host() && !read.has("MASTER_ADDR")) {
-    fail_usage("Open MPI started {} ranks, {} of them on this host, and does "
-               "not say where rank 0 is; give mpirun -x MASTER_ADDR=HOST",
-               environment.world_size, environment.local_world_size);
+    fail_usage(
+        "Open MPI started {} ranks, {} of them on this host, and does "
+        "not say where rank 0 is; give mpirun -x MASTER_ADDR=HOST",
+        environment.world_size, environment.local_world_size);
   }
   std::optional<std::string> job = read.text("PMIX_NAMESPACE");
   if (!job) job = read.text("OMPI_MCA_ess_base_jobid");
   if (!job && !read.has("MASTER_PORT")) {
-    fail_usage("Open MPI did not name its job (PMIX_NAMESPACE), so the ranks "
-               "have no port in common; give mpirun -x MASTER_PORT=PORT");
+    fail_usage(
+        "Open MPI did not name its job (PMIX_NAMESPACE), so the ranks "
+        "have no port in common; give mpirun -x MASTER_PORT=PORT");
   }
   read_master(read, "127.0.0.1", job.value_or(""), environment);
   return environment;
@@ -186,8 +191,9 @@ std::string slurm_host(const Reader& read) {
     if (!launch || read.resolves(host)) return host;
   }
   if (launch) return *launch;
-  fail_usage("Slurm names no host (SLURM_STEP_NODELIST, SLURM_JOB_NODELIST); "
-             "set MASTER_ADDR to the host of rank 0");
+  fail_usage(
+      "Slurm names no host (SLURM_STEP_NODELIST, SLURM_JOB_NODELIST); "
+      "set MASTER_ADDR to the host of rank 0");
 }
 
 // Slurm writes "4(x2),3" for nodes of 4, 4 and 3 tasks. 0: it does not say.
@@ -211,9 +217,9 @@ int slurm_local_size(const Reader& read) {
 }
 
 LaunchEnvironment read_slurm(const Reader& read) {
-  const std::string size =
-      read.has("SLURM_STEP_NUM_TASKS") ? "SLURM_STEP_NUM_TASKS"
-                                       : "SLURM_NTASKS";
+  const std::string size = read.has("SLURM_STEP_NUM_TASKS")
+                               ? "SLURM_STEP_NUM_TASKS"
+                               : "SLURM_NTASKS";
   read.require("SLURM_PROCID", {size});
   LaunchEnvironment environment;
   environment.launcher = Launcher::kSlurm;

@@ -26,7 +26,13 @@
 
 namespace merak::dist {
 
-enum class Launcher : std::uint8_t { kNone, kMerak, kTorchrun, kOpenMpi, kSlurm };
+enum class Launcher : std::uint8_t {
+  kNone,
+  kMerak,
+  kTorchrun,
+  kOpenMpi,
+  kSlurm
+};
 std::string_view name_of(Launcher launcher);
 
 struct LaunchEnvironment {
@@ -37,7 +43,7 @@ struct LaunchEnvironment {
   int local_world_size = 1;  // 0: the launcher does not say
   std::string host;          // of rank 0's store; empty without a launcher
   int port = 0;
-  int restart = 0;             // how often the group was started again
+  int restart = 0;              // how often the group was started again
   bool store_is_there = false;  // torchrun's agent hosts the store at host:port
 
   // What `merak launch` gives its ranks: -1 where it does not.

@@ -39,9 +39,12 @@ Variables with(Variables base, const Variables& changes) {
   return base;
 }
 
-const Variables kTorchrun = {
-    {"RANK", "5"},         {"WORLD_SIZE", "8"},       {"LOCAL_RANK", "1"},
-    {"LOCAL_WORLD_SIZE", "4"}, {"MASTER_ADDR", "node0"}, {"MASTER_PORT", "29501"}};
+const Variables kTorchrun = {{"RANK", "5"},
+                             {"WORLD_SIZE", "8"},
+                             {"LOCAL_RANK", "1"},
+                             {"LOCAL_WORLD_SIZE", "4"},
+                             {"MASTER_ADDR", "node0"},
+                             {"MASTER_PORT", "29501"}};
 
 TEST(LaunchEnvironment, NothingIsOneRank) {
   const LaunchEnvironment environment = read({{"HOME", "/root"}});
@@ -99,7 +102,8 @@ TEST(LaunchEnvironment, HalfSetVariablesAreNamed) {
 TEST(LaunchEnvironment, WhatIsNoNumberIsNamed) {
   for (const char* bad : {"x", "1x", " 1", "-1", "1.5", "99999999999"}) {
     EXPECT_THAT(error_of(with(kTorchrun, {{"RANK", bad}})),
-                AllOf(HasSubstr("RANK"), HasSubstr(bad))) << bad;
+                AllOf(HasSubstr("RANK"), HasSubstr(bad)))
+        << bad;
   }
   EXPECT_THAT(error_of(with(kTorchrun, {{"WORLD_SIZE", "0"}})),
               HasSubstr("WORLD_SIZE is '0'"));
@@ -137,8 +141,7 @@ TEST(LaunchEnvironment, OpenMpi) {
 }
 
 TEST(LaunchEnvironment, OpenMpiOnSeveralHostsNeedsAnAddress) {
-  const Variables several =
-      with(kOpenMpi, {{"OMPI_COMM_WORLD_SIZE", "4"}});
+  const Variables several = with(kOpenMpi, {{"OMPI_COMM_WORLD_SIZE", "4"}});
   EXPECT_THAT(error_of(several), HasSubstr("-x MASTER_ADDR"));
   EXPECT_EQ(read(with(several, {{"MASTER_ADDR", "n7"}})).host, "n7");
   EXPECT_THAT(error_of(with(kOpenMpi, {{"PMIX_NAMESPACE", ""}})),

@@ -77,9 +77,10 @@ void check_options(const LaunchOptions& options) {
                options.node_rank, options.nodes, options.nodes - 1);
   }
   if (options.nodes > 1 && options.rendezvous.empty()) {
-    fail_usage("--nnodes {} needs --rendezvous HOST:PORT, the address of node "
-               "0 and a free port there",
-               options.nodes);
+    fail_usage(
+        "--nnodes {} needs --rendezvous HOST:PORT, the address of node "
+        "0 and a free port there",
+        options.nodes);
   }
 }
 
@@ -199,8 +200,7 @@ class Launch {
   void stop(RankGroup& group, int signal) {
     signal_ = signal;
     say(fmt::format("signal {}: asking all ranks to stop", signal));
-    TimePoint deadline =
-        std::chrono::steady_clock::now() + options_.stop_grace;
+    TimePoint deadline = std::chrono::steady_clock::now() + options_.stop_grace;
     group.forward(signal);
     while (group.running()) {
       wait(group);

@@ -1,9 +1,10 @@
 // Starts the ranks of a run on this host and sees them through: `merak launch`,
 // and `merak train` where no launcher did.
 //
-//   LaunchResult result = launch({.command = {"merak", "train", "a.toml"},
-//                                 .local_ranks = 4,
-//                                 .on_message = [](const std::string& line) {...}});
+//   LaunchOptions options;
+//   options.command = {"merak", "train", "a.toml"};
+//   options.local_ranks = 4;
+//   LaunchResult result = launch(options);
 //   return result.exit_code;
 //
 // Each rank gets torchrun's environment (RANK, WORLD_SIZE, LOCAL_RANK,

@@ -33,7 +33,8 @@ class LauncherTest : public ProcessTest {
 TEST_F(LauncherTest, RanksGetTorchrunsEnvironmentCoresAndThreads) {
   RankProcess& launcher = launch_ranks(3, "describe");
   EXPECT_EQ(exit_of(launcher, seconds(60)), 0);
-  const std::size_t cores = std::max<std::size_t>(1, allowed_cores().size() / 3);
+  const std::size_t cores =
+      std::max<std::size_t>(1, allowed_cores().size() / 3);
   const char* threads = std::getenv("OMP_NUM_THREADS");
   for (int rank = 0; rank < 3; ++rank) {
     const std::string expected = fmt::format(

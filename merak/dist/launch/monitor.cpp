@@ -71,8 +71,7 @@ void Monitor::run() {
 
 void Monitor::accept_all() {
   while (true) {
-    FileDescriptor fd(
-        accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    FileDescriptor fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!fd.valid()) return;
     connections_.push_back({LineSocket(std::move(fd)), -1});
   }

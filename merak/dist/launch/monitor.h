@@ -38,8 +38,7 @@ class Monitor {
   void run();
   void accept_all();
   void read(Connection& connection, TimePoint now);
-  void read_hello(Connection& connection, std::string_view rest,
-                  TimePoint now);
+  void read_hello(Connection& connection, std::string_view rest, TimePoint now);
   void answer();
   // To rank 0 last: it takes this monitor with it.
   void broadcast(const std::string& line);

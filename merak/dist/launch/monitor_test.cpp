@@ -21,18 +21,16 @@ class MonitorTest : public ProcessTest {
              folder.string()});
     }
     for (int rank = 0; rank < ranks; ++rank) {
-      ASSERT_TRUE(within(seconds(30), [&] {
-        return has(fmt::format("attached-{}", rank));
-      }));
+      ASSERT_TRUE(within(
+          seconds(30), [&] { return has(fmt::format("attached-{}", rank)); }));
     }
     std::this_thread::sleep_for(milliseconds(1200));
   }
   void expect_all_end_but(int lost, const std::string& line) {
     for (int rank = 0; rank < 4; ++rank) {
       if (rank == lost) continue;
-      EXPECT_EQ(exit_of(*processes[static_cast<std::size_t>(rank)],
-                        seconds(15)),
-                3)
+      EXPECT_EQ(
+          exit_of(*processes[static_cast<std::size_t>(rank)], seconds(15)), 3)
           << rank;
       EXPECT_THAT(content(fmt::format("end-{}", rank)), HasSubstr(line));
     }
@@ -43,8 +41,8 @@ TEST_F(MonitorTest, AKilledRankEndsAll) {
   start_ranks(4);
   processes[2]->send(SIGKILL);
   expect_all_end_but(2, "rank 2 [pp2 dp0 tp0] was lost");
-  EXPECT_THAT(content("end-0"), AllOf(HasSubstr("micro-batch"),
-                                      HasSubstr("forward of stage 2")));
+  EXPECT_THAT(content("end-0"),
+              AllOf(HasSubstr("micro-batch"), HasSubstr("forward of stage 2")));
 }
 
 TEST_F(MonitorTest, AStoppedRankEndsTheOthers) {

@@ -68,14 +68,14 @@ RankGroup::RankGroup(GroupRequest request)
   }
 }
 
-std::vector<std::string> RankGroup::environment_of(
-    const GroupRequest& request, int local_rank, std::size_t threads,
-    int heartbeat_fd) const {
+std::vector<std::string> RankGroup::environment_of(const GroupRequest& request,
+                                                   int local_rank,
+                                                   std::size_t threads,
+                                                   int heartbeat_fd) const {
   const int rank = request.first_rank + local_rank;
   std::vector<std::string> settings = request.environment;
   if (std::getenv("OMP_NUM_THREADS") == nullptr) {
-    settings.push_back(
-        setting("OMP_NUM_THREADS", static_cast<long>(threads)));
+    settings.push_back(setting("OMP_NUM_THREADS", static_cast<long>(threads)));
   }
   settings.push_back(setting("RANK", rank));
   settings.push_back(setting("WORLD_SIZE", request.world_size));
@@ -149,8 +149,7 @@ void RankGroup::forward(int signal) const {
   for (const Member& member : members_) member.process.send(signal);
 }
 
-void RankGroup::end(const std::string& line,
-                    std::chrono::milliseconds grace) {
+void RankGroup::end(const std::string& line, std::chrono::milliseconds grace) {
   using State = RankProcess::State;
   const TimePoint begin = std::chrono::steady_clock::now();
   for (Member& member : members_) {

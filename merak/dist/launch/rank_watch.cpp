@@ -169,8 +169,8 @@ std::optional<Verdict> RankWatch::check(TimePoint now) {
   }
   if (worst == nullptr) return std::nullopt;
   const Suspicion& suspicion = *worst->suspicion;
-  const auto settle = suspicion.cause == Cause::kPeer ? options_.settle_peer
-                                                      : options_.settle;
+  const auto settle =
+      suspicion.cause == Cause::kPeer ? options_.settle_peer : options_.settle;
   if (now - suspicion.since < settle) return std::nullopt;
   const int rank = first_ + static_cast<int>(worst - ranks_.data());
   return Verdict{rank, suspicion.exit_code, line_of(rank, suspicion)};

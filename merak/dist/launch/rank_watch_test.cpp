@@ -172,8 +172,7 @@ TEST(RankWatch, StrangersAreJudgedByTheirExit) {
   EXPECT_FALSE(watch.check(now));
   const auto verdict = watch.check(now + milliseconds(500));
   ASSERT_TRUE(verdict);
-  EXPECT_EQ(verdict->line,
-            "rank 5 exited with code 3; ending the other ranks");
+  EXPECT_EQ(verdict->line, "rank 5 exited with code 3; ending the other ranks");
 }
 
 TEST(RankWatch, AStandstillNamesTheRankThatStoodFirst) {

@@ -32,9 +32,8 @@ Addresses resolve(const std::string& host, int port, int flags) {
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = flags;
   addrinfo* found = nullptr;
-  const int error =
-      getaddrinfo(host.empty() ? nullptr : host.c_str(),
-                  std::to_string(port).c_str(), &hints, &found);
+  const int error = getaddrinfo(host.empty() ? nullptr : host.c_str(),
+                                std::to_string(port).c_str(), &hints, &found);
   return {error == 0 ? found : nullptr, &freeaddrinfo};
 }
 
@@ -80,8 +79,8 @@ int connect_within(int fd, const addrinfo& address, Clock::time_point end) {
   fcntl(fd, F_SETFL, O_NONBLOCK);
   if (connect(fd, address.ai_addr, address.ai_addrlen) == 0) return 0;
   if (errno != EINPROGRESS) return errno;
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-      end - Clock::now());
+  const auto left =
+      std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
   pollfd entry{fd, POLLOUT, 0};
   if (poll(&entry, 1, std::max(0, static_cast<int>(left.count()))) <= 0) {
     return ETIMEDOUT;
@@ -145,8 +144,7 @@ FileDescriptor connect_tcp(const std::string& host, int port,
     if (made.fd.valid()) return std::move(made.fd);
     if (Clock::now() + kRetry >= end) {
       fail_runtime("cannot reach {}:{} within {:.3g} s: {}", host, port,
-                   std::chrono::duration<double>(timeout).count(),
-                   made.reason);
+                   std::chrono::duration<double>(timeout).count(), made.reason);
     }
     std::this_thread::sleep_for(kRetry);
   }
