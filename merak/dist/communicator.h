@@ -62,6 +62,9 @@ class Work {
   virtual ~Work() = default;
   // Returns when the operation is complete here; called once.
   virtual void wait() = 0;
+  // Whether wait() would return or throw at once; false also where that cannot
+  // be told. Messages of PeerChannels can tell.
+  virtual bool done() const { return false; }
 };
 using WorkHandle = std::unique_ptr<Work>;  // never null
 WorkHandle finished_work();

@@ -39,6 +39,10 @@ class MessageWork : public Work {
     completion_->changed.wait(lock, [this] { return completion_->done; });
     if (completion_->error) std::rethrow_exception(completion_->error);
   }
+  bool done() const override {
+    const std::lock_guard lock(completion_->mutex);
+    return completion_->done;
+  }
 
  private:
   std::shared_ptr<Completion> completion_;
