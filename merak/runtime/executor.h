@@ -36,6 +36,7 @@ struct ExecutorOptions {
 
 class Executor {
  public:
+  Executor() = default;  // of the empty program
   explicit Executor(graph::Graph program, ExecutorOptions options = {});
 
   const graph::Graph& program() const { return program_; }

@@ -23,29 +23,27 @@ bool starts_with(const std::string& text, const std::string& prefix) {
   return text.rfind(prefix, 0) == 0;
 }
 
+// A value that one program leaves for another of the same micro-batch.
+bool is_kept(const std::string& name) {
+  return starts_with(name, program::kSavedPrefix) ||
+         starts_with(name, program::kStashPrefix);
+}
+
 std::string without_prefix(const std::string& name) {
   return name.substr(std::string(program::kGradientPrefix).size());
 }
 
-// The outputs of a backward program that belong to parameters.
-std::vector<std::string> parameter_gradients(const Graph& stage,
-                                             const Graph& backward) {
+// The outputs of a program that are gradients of the model's parameters.
+std::vector<std::string> parameter_gradients(const Graph& program,
+                                             const Graph& stage) {
   std::vector<std::string> names;
-  for (const graph::Output& output : backward.outputs()) {
-    const std::string input = without_prefix(output.name);
-    if (stage.find_input(InputKind::kParameter, input) != nullptr) {
+  for (const graph::Output& output : program.outputs()) {
+    if (!starts_with(output.name, program::kGradientPrefix)) continue;
+    if (stage.find_input(InputKind::kParameter, without_prefix(output.name))) {
       names.push_back(output.name);
     }
   }
   return names;
-}
-
-ExecutorOptions options_for(c10::Device device,
-                            std::vector<std::string> accumulated = {}) {
-  ExecutorOptions options;
-  options.device = device;
-  options.accumulated = std::move(accumulated);
-  return options;
 }
 
 at::TensorOptions tensor_options(const graph::TensorType& type,
@@ -79,38 +77,48 @@ std::vector<std::string> gradient_order(const Graph& stage,
 
 Stage::Stage(const CompiledModel& model, int index, StagePrograms programs,
              ParameterStore& parameters, c10::Device device)
-    : index_(index),
-      device_(device),
-      forward_(programs.training.graphs.forward, options_for(device)),
-      backward_(programs.training.graphs.backward,
-                options_for(
-                    device,
-                    parameter_gradients(
-                        model.staged.stages.at(static_cast<std::size_t>(index))
-                            .graph,
-                        programs.training.graphs.backward))),
-      evaluation_(programs.evaluation.graph, options_for(device)) {
+    : index_(index), device_(device) {
   const Graph& stage =
       model.staged.stages.at(static_cast<std::size_t>(index)).graph;
   for (const graph::Input& input : stage.inputs()) {
     if (input.kind != InputKind::kBoundary) continue;
-    boundary_inputs_.push_back(input);
     boundary_types_[input.name] = stage.value(input.value).type;
   }
   for (const graph::Output& output : stage.outputs()) {
     if (output.name == kLoss) loss_output_ = output.name;
     output_types_[output.name] = stage.value(output.value).type;
   }
-  const auto sources = [&](const Executor& program,
-                           const trace::Constants& own) {
-    return sources_of(program.program(), own, model, parameters);
+  const program::Programs& graphs = programs.training.graphs;
+  const auto make = [&](const Graph& graph, const trace::Constants& own) {
+    return make_program(graph, own, model, parameters);
   };
-  forward_sources_ = sources(forward_, programs.training.constants);
-  backward_sources_ = sources(backward_, programs.training.constants);
-  evaluation_sources_ = sources(evaluation_, programs.evaluation.constants);
-  for (const std::string& name : backward_.accumulated()) {
-    target_buffers_.push_back(parameters.gradient(without_prefix(name)));
+  forward_ = make(graphs.forward, programs.training.constants);
+  backward_ = make(graphs.backward, programs.training.constants);
+  backward_input_ = make(graphs.backward_input, programs.training.constants);
+  backward_weight_ = make(graphs.backward_weight, programs.training.constants);
+  evaluation_ = make(programs.evaluation.graph, programs.evaluation.constants);
+  for (Source& source : backward_input_.sources) {
+    source.last = graphs.backward_weight.find_input(
+                      InputKind::kBoundary, source.name) == nullptr;
   }
+}
+
+Stage::Program Stage::make_program(const Graph& graph,
+                                   const trace::Constants& own,
+                                   const CompiledModel& model,
+                                   ParameterStore& parameters) const {
+  const Graph& stage =
+      model.staged.stages.at(static_cast<std::size_t>(index_)).graph;
+  ExecutorOptions options;
+  options.device = device_;
+  options.accumulated = parameter_gradients(graph, stage);
+  Program program{Executor(graph, options),
+                  sources_of(graph, own, model, parameters),
+                  {}};
+  for (const std::string& name : program.executor.accumulated()) {
+    program.targets.push_back(parameters.gradient(without_prefix(name)));
+  }
+  return program;
 }
 
 std::vector<Stage::Source> Stage::sources_of(const Graph& program,
@@ -138,9 +146,7 @@ std::vector<Stage::Source> Stage::sources_of(const Graph& program,
         source.from = From::kBatch;
         break;
       case InputKind::kBoundary:
-        source.from = starts_with(input.name, program::kSavedPrefix)
-                          ? From::kSaved
-                          : From::kBoundary;
+        source.from = is_kept(input.name) ? From::kSaved : From::kBoundary;
         break;
       case InputKind::kGradient:
         source.from = From::kGradient;
@@ -155,12 +161,12 @@ std::vector<Stage::Source> Stage::sources_of(const Graph& program,
   return sources;
 }
 
-std::vector<at::Tensor> Stage::gather(const std::vector<Source>& sources,
+std::vector<at::Tensor> Stage::gather(const Program& program,
                                       MicroBatch& micro_batch) const {
   using From = Source::From;
   std::vector<at::Tensor> inputs;
-  inputs.reserve(sources.size());
-  for (const Source& source : sources) {
+  inputs.reserve(program.sources.size());
+  for (const Source& source : program.sources) {
     switch (source.from) {
       case From::kFixed:
         inputs.push_back(source.fixed);
@@ -172,7 +178,8 @@ std::vector<at::Tensor> Stage::gather(const std::vector<Source>& sources,
         inputs.push_back(micro_batch.boundary.at(source.name));
         break;
       case From::kSaved:
-        inputs.push_back(std::move(micro_batch.saved.at(source.name)));
+        inputs.push_back(micro_batch.saved.at(source.name));
+        if (source.last) micro_batch.saved.erase(source.name);
         break;
       case From::kGradient:
         inputs.push_back(gradient_of(micro_batch, source.name));
@@ -215,13 +222,13 @@ void Stage::set_boundary(int micro_batch, const std::string& name,
   at(micro_batch).boundary[name] = std::move(value);
 }
 
-void Stage::keep_outputs(const Executor& program,
-                         std::vector<at::Tensor> outputs,
-                         MicroBatch& micro_batch) const {
-  const auto& formals = program.program().outputs();
+void Stage::run_forward(const Program& program, MicroBatch& micro_batch) const {
+  std::vector<at::Tensor> outputs =
+      program.executor.run(gather(program, micro_batch));
+  const auto& formals = program.executor.program().outputs();
   for (std::size_t i = 0; i < formals.size(); ++i) {
     const std::string& name = formals[i].name;
-    if (starts_with(name, program::kSavedPrefix)) {
+    if (is_kept(name)) {
       micro_batch.saved[name] = std::move(outputs[i]);
     } else if (name == kLoss) {
       micro_batch.loss_sum = outputs[i].item<double>();
@@ -233,20 +240,18 @@ void Stage::keep_outputs(const Executor& program,
 
 void Stage::forward(int micro_batch) {
   MicroBatch& state = at(micro_batch);
-  keep_outputs(forward_, forward_.run(gather(forward_sources_, state)), state);
+  run_forward(forward_, state);
   drop_unneeded(state);
 }
 
 void Stage::evaluate(int micro_batch) {
-  MicroBatch& state = at(micro_batch);
-  keep_outputs(evaluation_, evaluation_.run(gather(evaluation_sources_, state)),
-               state);
+  run_forward(evaluation_, at(micro_batch));
 }
 
 // Lets go of inputs that only the forward reads.
 void Stage::drop_unneeded(MicroBatch& micro_batch) const {
   std::set<std::string> boundary, batch;
-  for (const Source& source : backward_sources_) {
+  for (const Source& source : backward_.sources) {
     if (source.from == Source::From::kBoundary) boundary.insert(source.name);
     if (source.from == Source::From::kBatch) batch.insert(source.name);
   }
@@ -271,32 +276,57 @@ void Stage::set_output_gradient(int micro_batch, const std::string& name,
   at(micro_batch).output_gradients[name][source] = std::move(gradient);
 }
 
+void Stage::run_backward(
+    const Program& program, std::vector<at::Tensor> inputs,
+    MicroBatch& micro_batch, bool overwrite,
+    const std::function<void(const std::string&)>& on_parameter) const {
+  const Executor& executor = program.executor;
+  std::vector<GradientTarget> targets;
+  for (const at::Tensor& buffer : program.targets) {
+    targets.push_back({buffer, overwrite});
+  }
+  const auto on_target = [&](std::size_t target) {
+    if (on_parameter) on_parameter(without_prefix(executor.accumulated()[target]));
+  };
+  std::vector<at::Tensor> outputs =
+      executor.run(std::move(inputs), targets, on_target);
+  const auto& formals = executor.program().outputs();
+  for (std::size_t i = 0; i < formals.size(); ++i) {
+    if (!outputs[i].defined()) continue;
+    if (is_kept(formals[i].name)) {
+      micro_batch.saved[formals[i].name] = std::move(outputs[i]);
+    } else {
+      micro_batch.boundary_gradients[without_prefix(formals[i].name)] =
+          outputs[i].contiguous();
+    }
+  }
+}
+
+// Inputs are handed over before the program runs, so that it frees each one
+// after its last use.
 void Stage::backward(
     int micro_batch, bool overwrite,
     const std::function<void(const std::string&)>& on_parameter) {
   MicroBatch& state = at(micro_batch);
-  std::vector<GradientTarget> targets;
-  for (const at::Tensor& buffer : target_buffers_) {
-    targets.push_back({buffer, overwrite});
-  }
-  std::vector<at::Tensor> inputs = gather(backward_sources_, state);
-  state.saved.clear();
-  state.output_gradients.clear();
-  state.boundary.clear();
-  state.batch.clear();
-  const auto on_target = [&](std::size_t target) {
-    if (on_parameter) {
-      on_parameter(without_prefix(backward_.accumulated()[target]));
-    }
-  };
-  std::vector<at::Tensor> outputs =
-      backward_.run(std::move(inputs), targets, on_target);
-  const auto& formals = backward_.program().outputs();
-  for (std::size_t i = 0; i < formals.size(); ++i) {
-    if (!outputs[i].defined()) continue;
-    state.boundary_gradients[without_prefix(formals[i].name)] =
-        outputs[i].contiguous();
-  }
+  std::vector<at::Tensor> inputs = gather(backward_, state);
+  state.forget_inputs();
+  run_backward(backward_, std::move(inputs), state, overwrite, on_parameter);
+}
+
+void Stage::backward_input(int micro_batch) {
+  MicroBatch& state = at(micro_batch);
+  run_backward(backward_input_, gather(backward_input_, state), state,
+               /*overwrite=*/false, {});
+}
+
+void Stage::backward_weight(
+    int micro_batch, bool overwrite,
+    const std::function<void(const std::string&)>& on_parameter) {
+  MicroBatch& state = at(micro_batch);
+  std::vector<at::Tensor> inputs = gather(backward_weight_, state);
+  state.forget_inputs();
+  run_backward(backward_weight_, std::move(inputs), state, overwrite,
+               on_parameter);
 }
 
 at::Tensor Stage::boundary_gradient(int micro_batch,

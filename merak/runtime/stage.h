@@ -44,8 +44,8 @@ class Stage {
 
   int index() const { return index_; }
   bool has_loss() const { return loss_output_.has_value(); }
-  const Executor& forward_program() const { return forward_; }
-  const Executor& backward_program() const { return backward_; }
+  const Executor& forward_program() const { return forward_.executor; }
+  const Executor& backward_program() const { return backward_.executor; }
 
   void load(int micro_batch, const Batch& batch, const BatchPosition& position);
 
@@ -68,6 +68,12 @@ class Stage {
   // micro-batch is in the buffer.
   void backward(int micro_batch, bool overwrite,
                 const std::function<void(const std::string&)>& on_parameter);
+  // The same in two halves: first what earlier stages wait for, later the
+  // parameters.
+  void backward_input(int micro_batch);
+  void backward_weight(
+      int micro_batch, bool overwrite,
+      const std::function<void(const std::string&)>& on_parameter);
   // The gradient of a boundary value; zeros if the stage does not depend on it.
   at::Tensor boundary_gradient(int micro_batch, const std::string& name) const;
   void forget(int micro_batch);
@@ -90,6 +96,12 @@ class Stage {
     From from;
     std::string name;
     at::Tensor fixed;
+    bool last = true;  // of the programs that read a saved value
+  };
+  struct Program {
+    Executor executor;
+    std::vector<Source> sources;
+    std::vector<at::Tensor> targets;  // by executor.accumulated()
   };
   struct MicroBatch {
     Batch batch;
@@ -100,30 +112,40 @@ class Stage {
     std::map<std::string, std::map<int, at::Tensor>> output_gradients;
     std::map<std::string, at::Tensor> boundary_gradients;
     double loss_sum = 0;
+
+    void forget_inputs() {
+      batch.clear();
+      boundary.clear();
+      saved.clear();
+      output_gradients.clear();
+    }
   };
 
   std::vector<Source> sources_of(const graph::Graph& program,
                                  const trace::Constants& own,
                                  const CompiledModel& model,
                                  ParameterStore& parameters) const;
-  std::vector<at::Tensor> gather(const std::vector<Source>& sources,
+  Program make_program(const graph::Graph& graph, const trace::Constants& own,
+                       const CompiledModel& model,
+                       ParameterStore& parameters) const;
+  std::vector<at::Tensor> gather(const Program& program,
                                  MicroBatch& micro_batch) const;
   at::Tensor gradient_of(const MicroBatch& micro_batch,
                          const std::string& name) const;
-  void keep_outputs(const Executor& program, std::vector<at::Tensor> outputs,
-                    MicroBatch& micro_batch) const;
+  void run_forward(const Program& program, MicroBatch& micro_batch) const;
+  void run_backward(
+      const Program& program, std::vector<at::Tensor> inputs,
+      MicroBatch& micro_batch, bool overwrite,
+      const std::function<void(const std::string&)>& on_parameter) const;
   void drop_unneeded(MicroBatch& micro_batch) const;
   MicroBatch& at(int micro_batch);
   const MicroBatch& at(int micro_batch) const;
 
   int index_;
   c10::Device device_;
-  Executor forward_, backward_, evaluation_;
-  std::vector<Source> forward_sources_, backward_sources_, evaluation_sources_;
+  Program forward_, backward_, backward_input_, backward_weight_, evaluation_;
   std::optional<std::string> loss_output_;
-  std::vector<graph::Input> boundary_inputs_;
   std::map<std::string, graph::TensorType> boundary_types_;
-  std::vector<at::Tensor> target_buffers_;
   std::map<std::string, graph::TensorType> output_types_;
   double loss_seed_ = 1;
   std::map<int, MicroBatch> micro_batches_;

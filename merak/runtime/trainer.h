@@ -12,16 +12,17 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "merak/config/config.h"
 #include "merak/config/layout.h"
 #include "merak/data/dataset.h"
+#include "merak/dist/flight_recorder.h"
 #include "merak/dist/mesh.h"
-#include "merak/engine/channels.h"
+#include "merak/dist/peer_channels.h"
 #include "merak/engine/engine.h"
 #include "merak/optim/lr_schedule.h"
 #include "merak/optim/optimizer.h"
@@ -33,17 +34,17 @@
 
 namespace merak::runtime {
 
-// How a rank reaches the others.
+// How a rank reaches the others, and who hears of what it does.
 struct RankWorld {
   dist::Mesh mesh{1, 1, 1};
   int rank = 0;
   dist::MeshGroups groups;
-  dist::GroupFactory* factory = nullptr;  // for the groups of tied parameters
-  // Made once the edges between stages are known.
-  std::function<std::unique_ptr<engine::Channels>(
-      const engine::ChannelPlan& plan)>
-      make_channels;
-  engine::Progress* progress = nullptr;  // told of every action; may be null
+  dist::GroupFactory* factory = nullptr;  // for further groups
+  // Told before every action; may be empty.
+  std::function<void(std::int64_t step, int micro_batch,
+                     const std::string& action)>
+      on_action;
+  dist::FlightRecorder* recorder = nullptr;  // may be null
 };
 
 struct Datasets {
@@ -53,12 +54,12 @@ struct Datasets {
 
 struct StepReport {
   std::int64_t step = 0;
-  double loss = 0;
+  double loss = 0;  // over the valid labels of the global batch
   double grad_norm = 0;
   double lr = 0;
   std::int64_t tokens = 0;  // valid labels of the global batch
   bool skipped = false;     // loss or norm was not finite: no update
-  double busy_seconds = 0;  // this rank's time in programs
+  engine::StepTimes times;  // this rank's
 };
 
 struct Evaluation {
@@ -73,6 +74,7 @@ class Trainer {
  public:
   Trainer(const config::Config& config, const config::Layout& layout,
           TrainableModel model, RankWorld world, Datasets datasets);
+  ~Trainer();
 
   // Runtime error after kMaxSkippedSteps skipped steps in a row.
   StepReport step();
@@ -89,18 +91,22 @@ class Trainer {
   const ParameterStore& parameters() const { return *parameters_; }
   ParameterStore& parameters() { return *parameters_; }
   const optim::Optimizer& optimizer() const { return *optimizer_; }
-  const engine::FlightRecorder& flight_recorder() const;
   // Copies are saved by the first rank that has them.
   bool saves_parameters() const;
 
  private:
-  void make_stages();
-  void make_schedules();
+  void compile();
+  void make_actions();
+  void make_parameters(const std::vector<StagePrograms>& programs);
+  void make_stages(std::vector<StagePrograms> programs);
   void make_optimizer();
-  std::int64_t count_labels(BatchSource& source, std::int64_t step);
+  void make_engines();
+  void make_sources();
+
+  StepInput input_from(BatchSource& source, std::int64_t step);
+  double count_labels(BatchSource& source, std::int64_t step);
   void update();
-  std::vector<double> collect_sums(double& loss_sum) const;
-  Evaluation evaluate_step(BatchSource& source, std::int64_t step);
+  std::vector<double> sums_of_squares() const;
 
   config::Config config_;
   config::Layout layout_;
@@ -109,25 +115,29 @@ class Trainer {
   RankWorld world_;
   Datasets datasets_;
   c10::Device device_;
-  int pipeline_rank_;
+  dist::Coordinate coordinate_;
 
   CompiledModel compiled_;
-  schedule::ActionLists actions_;
-  schedule::ActionLists evaluation_actions_;
-  std::vector<int> rank_of_stage_;
+  std::vector<schedule::Edge> edges_;
+  schedule::ActionLists actions_;  // by pipeline coordinate
+  std::vector<int> pipeline_of_stage_;
+  std::vector<int> own_stages_;
   std::unique_ptr<ParameterStore> parameters_;
+  // Of uses that no backward reaches: zero, also after sums over tied ones.
+  std::vector<at::Tensor> idle_gradients_;
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::unique_ptr<GradientReducer> reducer_;
   std::unique_ptr<RankStages> stages_;
-  std::unique_ptr<engine::Channels> channels_;
-  std::unique_ptr<engine::Engine> engine_;
-  std::unique_ptr<Executor> count_program_;
-  trace::Constants count_constants_;
+  std::unique_ptr<dist::PeerChannels> channels_;
+  std::unique_ptr<engine::Engine> training_, evaluation_;
   std::unique_ptr<BatchSource> train_source_, validation_source_;
+  std::optional<Executor> count_program_;
+  trace::Constants count_constants_;
 
   optim::LrSchedule lr_schedule_;
   TrainerState state_;
   StepReport report_;
+  double count_ = 0;  // valid labels of the step, on ranks with the loss
   int skipped_in_a_row_ = 0;
 };
 
