@@ -110,13 +110,6 @@ int dispatch(int argc, const char* const* argv) {
   return code;
 }
 
-int print_error(const std::string& message, int code) {
-  const std::string line = error_line(message);
-  // One write: ranks share the terminal. Nothing is left to do if it fails.
-  if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return code;
-  return code;
-}
-
 }  // namespace
 
 int exit_code(ErrorKind kind) {
@@ -138,6 +131,13 @@ std::string error_line(const std::string& message) {
       line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; },
       ' ');
   return line + "\n";
+}
+
+int print_error(const std::string& message, int code) {
+  const std::string line = error_line(message);
+  // One write: ranks share the terminal. Nothing is left to do if it fails.
+  if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return code;
+  return code;
 }
 
 int run(int argc, const char* const* argv) {

@@ -16,6 +16,9 @@ int exit_code(ErrorKind kind);
 // "merak: error: ..." in one line, whatever the message holds.
 std::string error_line(const std::string& message);
 
+// Writes that line; returns `code`.
+int print_error(const std::string& message, int code);
+
 // Never throws.
 int run(int argc, const char* const* argv);
 

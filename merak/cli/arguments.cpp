@@ -1,5 +1,8 @@
 #include "merak/cli/arguments.h"
 
+#include "merak/config/layout.h"
+#include "merak/dist/launch/cores.h"
+
 #include <fmt/core.h>
 
 #include <charconv>
@@ -36,6 +39,12 @@ CLI::Validator within(double least, double most) {
         return fmt::format("{} is not a number {}", text, rule);
       },
       "", "within");
+}
+
+std::int64_t local_world(int asked, const config::Config& config) {
+  if (asked > 0) return asked;
+  return config::default_world(
+      config, static_cast<std::int64_t>(dist::allowed_cores().size()));
 }
 
 }  // namespace merak::cli

@@ -10,31 +10,16 @@
 #include <torch/nn/module.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "merak/trace/capture.h"
+#include "merak/models/spec.h"
 
 namespace merak::models {
 
 class Model : public torch::nn::Module {
  public:
   virtual trace::NamedTensors forward(const trace::NamedTensors& inputs) = 0;
-};
-
-// A model that can be built: its checked configuration and what a trainer has
-// to know of it.
-struct ModelSpec {
-  std::string model_type;
-  nlohmann::ordered_json config;  // as given, for export
-  std::int64_t vocabulary_size = 0;
-  std::int64_t max_sequence_length = 0;
-  std::int64_t num_layers = 0;
-  // Builds the module with parameters of `type`; inside a trace::Deferred
-  // nothing is allocated.
-  std::function<std::shared_ptr<Model>(at::ScalarType type)> build;
 };
 
 // The inputs of a training step and of generation: input_ids and labels, or

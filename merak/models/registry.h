@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "merak/models/model.h"
+#include "merak/models/spec.h"
 
 namespace merak::models {
 

@@ -35,6 +35,19 @@ std::vector<std::int64_t> gather(dist::Communicator& group,
   return all;
 }
 
+std::vector<double> gather(dist::Communicator& group,
+                           std::span<const double> values) {
+  std::vector<double> own(values.begin(), values.end());
+  std::vector<double> all(own.size() * static_cast<std::size_t>(group.size()));
+  group
+      .all_gather({own.data(), static_cast<std::int64_t>(own.size()),
+                   DType::kF64},
+                  {all.data(), static_cast<std::int64_t>(all.size()),
+                   DType::kF64})
+      ->wait();
+  return all;
+}
+
 std::vector<std::string> gather_text(dist::Communicator& group,
                                      const std::string& text) {
   const std::vector<std::int64_t> sizes =

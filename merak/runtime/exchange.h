@@ -19,5 +19,8 @@ void sum(dist::Communicator* group, std::span<std::int64_t> values);
 std::vector<std::string> gather_text(dist::Communicator& group,
                                      const std::string& text);
 std::vector<std::int64_t> gather(dist::Communicator& group, std::int64_t value);
+// As many from every rank: those of rank 0 first.
+std::vector<double> gather(dist::Communicator& group,
+                           std::span<const double> values);
 
 }  // namespace merak::runtime

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "merak/base/error.h"
+#include "merak/models/model.h"
 
 namespace merak::runtime {
 namespace {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "merak/models/model.h"
+#include "merak/models/spec.h"
 
 namespace merak::runtime {
 

@@ -7,6 +7,7 @@
 #include "merak/base/error.h"
 #include "merak/base/file.h"
 #include "merak/checkpoint/safetensors/weight_folder.h"
+#include "merak/models/model.h"
 #include "merak/models/registry.h"
 #include "merak/trace/tensors.h"
 
@@ -39,6 +40,15 @@ at::Tensor read_weight(const checkpoint::WeightFolder& folder,
               {static_cast<std::byte*>(tensor.data_ptr()),
                static_cast<std::size_t>(tensor.nbytes())});
   return tensor;
+}
+
+// Names and shapes, by reading nothing.
+void check_weight(const checkpoint::WeightFolder& folder,
+                  const ParameterInfo& info) {
+  checkpoint::Slice nothing = checkpoint::whole(info.type.shape);
+  if (nothing.extent.empty()) return;
+  nothing.extent[0] = 0;
+  folder.read({info.name, info.type.dtype, info.type.shape}, nothing, {});
 }
 
 at::Tensor find_tensor(const trace::ModuleView& view, const std::string& name) {
@@ -95,7 +105,11 @@ TrainableModel load_model(const config::Config& config) {
     model.initial_value = [folder](const ParameterInfo& info) {
       return read_weight(*folder, info);
     };
+    model.check_initial_value = [folder](const ParameterInfo& info) {
+      check_weight(*folder, info);
+    };
   } else {
+    model.check_initial_value = [](const ParameterInfo&) {};
     const auto seed = static_cast<std::uint64_t>(config.train.seed);
     model.initial_value = [deferred, seed, view = model.view](
                               const ParameterInfo& info) {

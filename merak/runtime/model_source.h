@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "merak/config/config.h"
-#include "merak/models/model.h"
+#include "merak/models/spec.h"
 #include "merak/runtime/compile.h"
 #include "merak/trace/deferred.h"
 
@@ -34,6 +34,8 @@ struct TrainableModel {
       inputs;
   // A parameter's or buffer's first value, as a tensor of its own.
   std::function<at::Tensor(const ParameterInfo&)> initial_value;
+  // Usage error if that value cannot be had; cheap.
+  std::function<void(const ParameterInfo&)> check_initial_value;
   std::int64_t vocabulary_size = 0;      // 0: unknown
   std::int64_t max_sequence_length = 0;  // 0: no limit
   std::string config_json = "{}";        // saved with checkpoints

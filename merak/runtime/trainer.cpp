@@ -10,43 +10,13 @@
 #include "merak/engine/lanes.h"
 #include "merak/optim/grad_norm.h"
 #include "merak/runtime/exchange.h"
+#include "merak/runtime/layout_plan.h"
 #include "merak/schedule/build.h"
 
 namespace merak::runtime {
 namespace {
 
 using schedule::ActionLists;
-
-partition::PartitionOptions partition_options(const config::Config& config,
-                                              const config::Layout& layout) {
-  partition::PartitionOptions options;
-  options.stages =
-      static_cast<int>(layout.pipeline * config.parallel.chunks);
-  options.sharding =
-      partition::sharding_method_from_name(config.parallel.sharding);
-  options.method = partition::stage_method_from_name(config.parallel.partition);
-  options.split_points = config.parallel.split_points;
-  for (const std::int64_t first : config.parallel.custom_partition) {
-    options.custom.push_back(static_cast<int>(first));
-  }
-  return options;
-}
-
-// "auto": every stage adds micro-batches in their order, with the least memory.
-std::string schedule_name(const config::Config& config) {
-  return config.parallel.schedule == "auto" ? "1f1b" : config.parallel.schedule;
-}
-
-std::vector<schedule::Edge> schedule_edges(
-    const std::vector<partition::Edge>& edges) {
-  std::vector<schedule::Edge> list;
-  for (const partition::Edge& edge : edges) {
-    const bool differentiable = std::ranges::any_of(
-        edge.values, [](const auto& value) { return value.gradient; });
-    list.push_back({edge.source, edge.destination, differentiable});
-  }
-  return list;
-}
 
 // World ranks of the stages of one pipeline.
 std::vector<int> world_ranks(const dist::Mesh& mesh,
@@ -108,11 +78,8 @@ Trainer::Trainer(const config::Config& config, const config::Layout& layout,
 Trainer::~Trainer() = default;
 
 void Trainer::compile() {
-  compiled_ = compile_model(
-      model_.view,
-      model_.inputs(batch_.micro_batch_size, config_.data.sequence_length),
-      partition_options(config_, layout_), device_);
-  edges_ = schedule_edges(compiled_.staged.edges);
+  compiled_ = compile_for(config_, layout_, model_);
+  edges_ = edges_of(compiled_);
   trace::LoweredProgram count = trace::lower(compiled_.count, device_);
   count_constants_ = compiled_.constants;
   count_constants_.merge(count.constants);
@@ -121,11 +88,7 @@ void Trainer::compile() {
 
 void Trainer::make_actions() {
   const int stages = static_cast<int>(compiled_.staged.stages.size());
-  actions_ = schedule::make_schedule(
-      schedule_name(config_),
-      {stages, static_cast<int>(batch_.micro_batches),
-       static_cast<int>(config_.parallel.chunks)},
-      edges_);
+  actions_ = actions_for(config_, layout_, compiled_);
   pipeline_of_stage_ = schedule::rank_of_stages(actions_, stages);
   for (int stage = 0; stage < stages; ++stage) {
     if (pipeline_of_stage_[static_cast<std::size_t>(stage)] ==
