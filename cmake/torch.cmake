@@ -7,9 +7,13 @@
 # has them, and libtorch_cpu itself exports Gloo's symbols.
 set(MERAK_TORCH_DIR "" CACHE PATH "folder with LibTorch's include/ and lib/")
 if(NOT MERAK_TORCH_DIR)
-  find_package(Python3 QUIET COMPONENTS Interpreter)
+  # The environment that scripts/setup.sh makes, else the python3 in PATH.
+  set(python python3)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
+    set(python ${PROJECT_SOURCE_DIR}/.venv/bin/python)
+  endif()
   execute_process(
-    COMMAND ${Python3_EXECUTABLE} -c
+    COMMAND ${python} -c
       "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])"
     OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   if(found)

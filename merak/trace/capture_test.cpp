@@ -4,6 +4,7 @@
 #include <ATen/ops/linear.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
+#include <ATen/TensorOperators.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
