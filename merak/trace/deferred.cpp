@@ -95,6 +95,11 @@ class InitTape final : public CallSink {
                          std::uint64_t seed) const;
 
  private:
+  void read_values(const c10::OperatorHandle& op,
+                   std::vector<c10::IValue>& stack, std::size_t first) const;
+  const at::Tensor& find_known(const at::Tensor& deferred,
+                               const std::string& name) const;
+
   struct Entry {
     c10::OperatorHandle op;
     std::vector<c10::IValue> arguments;
@@ -106,6 +111,7 @@ class InitTape final : public CallSink {
 
   std::vector<Entry> entries_;
   std::unordered_set<Impl> known_;
+  std::unordered_map<const c10::StorageImpl*, at::Tensor> first_of_storage_;
 };
 
 void InitTape::call(const c10::OperatorHandle& op,
@@ -114,11 +120,7 @@ void InitTape::call(const c10::OperatorHandle& op,
   Entry entry{op, {stack.begin() + static_cast<std::ptrdiff_t>(first),
                    stack.end()}, {}};
   const PassThrough pass;
-  if (op_name(op) == "aten._local_scalar_dense") {
-    stack.back() =
-        materialize(stack.back().toTensor(), "", 0).item();
-    return;
-  }
+  if (reads_values(op)) return read_values(op, stack, first);
   {
     const at::NoGradGuard no_grad;
     const InterceptKernels shapes(nullptr, /*functional=*/false);
@@ -131,8 +133,23 @@ void InitTape::call(const c10::OperatorHandle& op,
                        stack.end());
   for_each_tensor(entry.results, [&](const at::Tensor& tensor) {
     known_.insert(tensor.unsafeGetTensorImpl());
+    first_of_storage_.emplace(tensor.storage().unsafeGetStorageImpl(), tensor);
   });
   entries_.push_back(std::move(entry));
+}
+
+// Computed for real, from what the tape says of the arguments.
+void InitTape::read_values(const c10::OperatorHandle& op,
+                           std::vector<c10::IValue>& stack,
+                           std::size_t first) const {
+  for (std::size_t i = first; i < stack.size(); ++i) {
+    if (!stack[i].isTensor()) continue;
+    const at::Tensor tensor = stack[i].toTensor();
+    if (known_.count(tensor.unsafeGetTensorImpl()) == 0) continue;
+    stack[i] = materialize(tensor, "", 0);
+  }
+  const PlainKernels plain;
+  op.callBoxed(&stack);
 }
 
 // What must run for one tensor: walking back, every operator that returns a
@@ -194,7 +211,7 @@ class InitTape::Replay {
     }
   }
 
-  at::Tensor result(const at::Tensor& deferred) const {
+  const at::Tensor& result(const at::Tensor& deferred) const {
     return real_.at(deferred.unsafeGetTensorImpl());
   }
 
@@ -244,15 +261,29 @@ class InitTape::Replay {
   std::unordered_map<Impl, at::Tensor> real_;
 };
 
+// The tensor itself, or the first one of the same memory: `torch::tensor` and
+// others make a second tensor of what a factory returned, unseen.
+const at::Tensor& InitTape::find_known(const at::Tensor& deferred,
+                                       const std::string& name) const {
+  if (known_.count(deferred.unsafeGetTensorImpl()) > 0) return deferred;
+  const auto found =
+      first_of_storage_.find(deferred.storage().unsafeGetStorageImpl());
+  MERAK_CHECK(found != first_of_storage_.end(),
+              "'{}' was not made inside this Deferred", name);
+  return found->second;
+}
+
 at::Tensor InitTape::materialize(const at::Tensor& deferred,
                                  const std::string& name,
                                  std::uint64_t seed) const {
-  MERAK_CHECK(known_.count(deferred.unsafeGetTensorImpl()) > 0,
-              "'{}' was not made inside this Deferred", name);
   const PlainKernels plain;
   Replay replay(name, seed);
-  for (std::size_t i : entries_for(deferred)) replay.run(entries_[i]);
-  return replay.result(deferred);
+  const at::Tensor& known = find_known(deferred, name);
+  for (std::size_t i : entries_for(known)) replay.run(entries_[i]);
+  const at::Tensor result = replay.result(known);
+  if (known.is_same(deferred)) return result;
+  return result.as_strided(deferred.sizes(), deferred.strides(),
+                           deferred.storage_offset());
 }
 
 Deferred::Deferred() : tape_(std::make_unique<InitTape>()) {}

@@ -2,7 +2,9 @@
 
 #include <ATen/ops/empty_strided.h>
 
+#include <algorithm>
 #include <optional>
+#include <set>
 
 #include "merak/base/error.h"
 #include "merak/trace/dispatch.h"
@@ -92,6 +94,24 @@ std::optional<std::size_t> written_argument(const c10::FunctionSchema& schema,
   return {};
 }
 
+bool has_tensor(std::span<const c10::IValue> arguments) {
+  return std::ranges::any_of(arguments, [](const c10::IValue& value) {
+    return (value.isTensor() && value.toTensor().defined()) ||
+           (value.isTensorList() && !value.toListRef().empty());
+  });
+}
+
+// A factory that names no device would take memory on the default one.
+void name_device(const c10::FunctionSchema& schema,
+                 std::vector<c10::IValue>& meta) {
+  if (has_tensor(meta)) return;
+  for (std::size_t i = 0; i < meta.size(); ++i) {
+    if (schema.arguments()[i].name() == "device") {
+      meta[i] = c10::Device(c10::kMeta);
+    }
+  }
+}
+
 void run_on_meta(const c10::OperatorHandle& op,
                  std::vector<c10::IValue>& stack, std::size_t first) {
   const std::span<const c10::IValue> arguments(&stack[first],
@@ -100,6 +120,7 @@ void run_on_meta(const c10::OperatorHandle& op,
   std::vector<c10::IValue> meta;
   const PlainKernels plain;
   for (const c10::IValue& value : arguments) meta.push_back(to_meta(value));
+  name_device(op.schema(), meta);
   try {
     op.callBoxed(&meta);
   } catch (const c10::NotImplementedError&) {
@@ -122,6 +143,14 @@ bool is_metadata_query(const c10::OperatorHandle& op) {
   return op.operator_name().name == "aten::_fused_sdp_choice";
 }
 
+bool reads_values(const c10::OperatorHandle& op) {
+  static const std::set<std::string> names = {
+      "aten._local_scalar_dense", "aten.allclose", "aten.equal",
+      "aten.is_nonzero",          "aten.item",
+  };
+  return names.count(op_name(op)) > 0;
+}
+
 void infer_results(const c10::OperatorHandle& op,
                    std::vector<c10::IValue>& stack) {
   const std::size_t first = stack.size() - op.schema().arguments().size();
@@ -131,8 +160,7 @@ void infer_results(const c10::OperatorHandle& op,
     return;
   }
   const std::string name = op_name(op);
-  if (name == "aten._local_scalar_dense" || name == "aten.equal" ||
-      name == "aten.is_nonzero" || name == "aten.item") {
+  if (reads_values(op)) {
     fail_usage("module '{}' reads a tensor's value ({}) while it is captured: "
                "a graph cannot branch on values; compute with tensors instead",
                current_scope(), name);

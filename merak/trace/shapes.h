@@ -27,6 +27,9 @@ void infer_results(const c10::OperatorHandle& op,
 // from metadata: nothing to record.
 bool is_metadata_query(const c10::OperatorHandle& op);
 
+// True for an operator that returns values of tensors as plain numbers.
+bool reads_values(const c10::OperatorHandle& op);
+
 using ShapeRule =
     std::function<void(std::span<const c10::IValue> arguments,
                        std::vector<c10::IValue>& results)>;
