@@ -61,7 +61,7 @@ TEST_F(Layouts, DataLayoutsDifferByTheOrderOfSumsOnly) {
       EXPECT_NEAR(many.steps[i].grad_norm / one.steps[i].grad_norm, 1, 1e-12);
     }
     for (const auto& [name, value] : one.parameters) {
-      EXPECT_LT((many.parameters.at(name) - value).abs().max().item<double>(),
+      EXPECT_LT(many.parameters.at(name).sub(value).abs().max().item<double>(),
                 1e-9)
           << name;
     }
