@@ -120,6 +120,9 @@ TEST(Writes, FollowATensConventions) {
               ElementsAre(0));
   EXPECT_THAT(writes_of("%2: f32[2] = aten.add.out(%x, %x, 1, %y)"),
               ElementsAre(3));
+  EXPECT_THAT(writes_of("%2: f32[2], %3: f32[2] = "
+                        "aten.topk.values(%x, 2, 0, true, true, %x, %y)"),
+              ElementsAre(5, 6));
   EXPECT_THAT(writes_of("%2: f32[2] = merak.odd_(%x)"), IsEmpty());
 }
 
@@ -133,6 +136,9 @@ TEST(Writes, KnowBatchNormInTraining) {
   EXPECT_THAT(writes_of("%2: f32[2] = aten.batch_norm(%x, none, none, none, "
                         "none, true, 0.1, 1e-05, true)"),
               IsEmpty());
+  EXPECT_THAT(writes_of("%2: f32[2] = aten._batch_norm_with_update(%x, none, "
+                        "none, %y, %y, 0.1, 1e-05)"),
+              ElementsAre(3, 4));
 }
 
 }  // namespace

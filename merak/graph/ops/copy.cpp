@@ -36,6 +36,7 @@ constexpr OpInfo kOps[] = {
     copy("aten.select_backward"),
     copy("aten.slice_scatter"),
     copy("aten.select_scatter"),
+    copy("aten.diagonal_scatter"),
     copy("aten.split_copy"),
     copy("aten.masked_select"),
     copy("aten.scatter"),
