@@ -68,11 +68,10 @@ void AliasClasses::add_result(NodeId id, std::size_t result, ValueId value) {
     viewed = tensor_of(argument);
     step = view_step(source, node, result, laid_out(viewed));
   }
-  const TensorId made =
-      step ? add_view(viewed, std::move(*step), id, type)
-           : add({.maker = id,
-                  .type = type,
-                  .strides = with_strides(type).strides});
+  const TensorId made = step ? add_view(viewed, std::move(*step), id, type)
+                             : add({.maker = id,
+                                    .type = type,
+                                    .strides = with_strides(type).strides});
   tensors_[made].value = value;
   tensors_[made].writes = tensors_[memory_of(made)].writes;
   identify(node.results[result], made);
@@ -142,8 +141,8 @@ void AliasClasses::write(TensorId id, ValueId value, NodeId writer) {
     const ValueId before = is_part(step.kind) ? read(viewed) : kNoValue;
     tensors_[id].value = value;
     tensors_[id].writes = writes;
-    value = put_back(rewriter_, like, step, before, value,
-                     tensors_[viewed].type);
+    value =
+        put_back(rewriter_, like, step, before, value, tensors_[viewed].type);
     id = viewed;
   }
   tensors_[id].value = value;

@@ -23,9 +23,9 @@ inline constexpr TensorId kNoTensor = static_cast<TensorId>(-1);
 struct AliasedTensor {
   TensorId viewed = kNoTensor;  // kNoTensor: memory of its own
   ViewStep step = {};
-  graph::NodeId maker = graph::kNoNode;  // in the source
-  graph::TensorType type = {};           // as recorded
-  Strides strides = {};                  // those of `type`, or what must be
+  graph::NodeId maker = graph::kNoNode;    // in the source
+  graph::TensorType type = {};             // as recorded
+  Strides strides = {};                    // those of `type`, or what must be
   graph::ValueId value = graph::kNoValue;  // in the target, as of `writes`
   int writes = 0;  // with memory of its own: how many there were
 };

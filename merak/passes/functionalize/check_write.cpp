@@ -28,20 +28,17 @@ using graph::Node;
 
 // Constants are made anew with every forward.
 bool may_be_written(const graph::Input& input) {
-  return input.kind == InputKind::kBuffer ||
-         input.kind == InputKind::kConstant;
+  return input.kind == InputKind::kBuffer || input.kind == InputKind::kConstant;
 }
 
 void check_views(const AliasClasses& classes, TensorId tensor,
                  const Node& node) {
   for (TensorId id = tensor; classes.tensor(id).viewed != kNoTensor;
        id = classes.tensor(id).viewed) {
-    const std::string_view why =
-        why_not_writable(classes.tensor(id).step.kind);
+    const std::string_view why = why_not_writable(classes.tensor(id).step.kind);
     if (why.empty()) continue;
     fail_usage("{} writes to a tensor that is {}, by {}; clone it first",
-               name_of_node(node), why,
-               name_of_node(classes.maker_of(id)));
+               name_of_node(node), why, name_of_node(classes.maker_of(id)));
   }
 }
 
@@ -61,8 +58,7 @@ void check_write(const AliasClasses& classes, TensorId tensor, const Node& node,
   const TensorId memory = classes.memory_of(tensor);
   const graph::Input* input = classes.input_of(memory);
   if (input && !may_be_written(*input)) {
-    refuse_input(*input, node,
-                 tensor == memory ? "" : " through a view of it");
+    refuse_input(*input, node, tensor == memory ? "" : " through a view of it");
   }
   check_views(classes, tensor, node);
   if (!is_behind_autograd(classes, tensor, node)) return;
@@ -72,7 +68,8 @@ void check_write(const AliasClasses& classes, TensorId tensor, const Node& node,
       "{} writes to a tensor that gradients flow through, {}: its gradient "
       "would be that of the value before; write with gradients enabled, or to "
       "a clone",
-      name_of_node(node), node.grad_enabled ? "through detach" : "under no_grad");
+      name_of_node(node),
+      node.grad_enabled ? "through detach" : "under no_grad");
 }
 
 void check_owned(const AliasClasses& classes, TensorId tensor,

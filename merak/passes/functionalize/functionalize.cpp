@@ -92,9 +92,8 @@ class Functionalizer {
 
   void keep(NodeId id) {
     const Node& node = source().node(id);
-    for_each_operand(node, [&](ValueId value) {
-      rewriter_.map(value, read(value));
-    });
+    for_each_operand(node,
+                     [&](ValueId value) { rewriter_.map(value, read(value)); });
     const NodeId copy = rewriter_.copy(id);
     if (any_write_) forget_layout(target().node(copy));
     add_results(id, target().node(copy).results);
@@ -231,11 +230,9 @@ class Functionalizer {
 }  // namespace
 
 bool functionalize(Graph& graph, const PassOptions&) {
-  const bool writes =
-      std::any_of(graph.nodes().begin(), graph.nodes().end(),
-                  [](const Node& node) {
-                    return !written_arguments(node).empty();
-                  });
+  const bool writes = std::any_of(
+      graph.nodes().begin(), graph.nodes().end(),
+      [](const Node& node) { return !written_arguments(node).empty(); });
   if (writes) graph = Functionalizer(graph).run();
   return writes;
 }

@@ -88,12 +88,34 @@ constexpr Exception kViews[] = {
 // Families without an out-of-place form: lists of tensors, optimizers, memory
 // that changes its size, tensors made from nothing.
 constexpr std::array<std::string_view, 29> kRefusedStarts = {
-    "_foreach_", "_fused_",   "_amp_",         "_sobol_",       "_no_grad_",
-    "set_",      "resize_",   "sparse_",       "new_",          "empty_",
-    "arange.",   "empty.",    "eye.",          "full.",         "linspace.",
-    "logspace.", "normal.",   "ones.",         "rand.",         "randint.",
-    "randn.",    "randperm.", "range.",        "zeros.",        "tril_indices.",
-    "triu_indices.", "rrelu_with_noise.", "native_batch_norm.",
+    "_foreach_",
+    "_fused_",
+    "_amp_",
+    "_sobol_",
+    "_no_grad_",
+    "set_",
+    "resize_",
+    "sparse_",
+    "new_",
+    "empty_",
+    "arange.",
+    "empty.",
+    "eye.",
+    "full.",
+    "linspace.",
+    "logspace.",
+    "normal.",
+    "ones.",
+    "rand.",
+    "randint.",
+    "randn.",
+    "randperm.",
+    "range.",
+    "zeros.",
+    "tril_indices.",
+    "triu_indices.",
+    "rrelu_with_noise.",
+    "native_batch_norm.",
     "_native_batch_norm_legit."};
 constexpr std::array<std::string_view, 2> kRefusedEnds = {"_like", "_window"};
 
@@ -107,13 +129,11 @@ const Exception* find(const Exception (&table)[N], std::string_view name) {
 
 bool is_refused(std::string_view name) {
   const std::string_view base = name.substr(0, name.find('.'));
-  return std::any_of(kRefusedStarts.begin(), kRefusedStarts.end(),
-                     [&](std::string_view start) {
-                       return name.starts_with(start);
-                     }) ||
-         std::any_of(
-             kRefusedEnds.begin(), kRefusedEnds.end(),
-             [&](std::string_view end) { return base.ends_with(end); });
+  return std::any_of(
+             kRefusedStarts.begin(), kRefusedStarts.end(),
+             [&](std::string_view start) { return name.starts_with(start); }) ||
+         std::any_of(kRefusedEnds.begin(), kRefusedEnds.end(),
+                     [&](std::string_view end) { return base.ends_with(end); });
 }
 
 std::string join_name(std::string_view base, std::string_view overload) {
@@ -126,8 +146,8 @@ std::string join_name(std::string_view base, std::string_view overload) {
 std::optional<PureForm> by_rule(const OpName& name) {
   auto [base, overload] = name;
   if (base.starts_with("__i") && base.ends_with("__")) {
-    return PureForm{.op = join_name("__" + std::string(base.substr(3)),
-                                    overload)};
+    return PureForm{
+        .op = join_name("__" + std::string(base.substr(3)), overload)};
   }
   if (base.ends_with('_') && !base.ends_with("__")) {
     base.remove_suffix(1);

@@ -21,8 +21,7 @@ std::vector<Run> runs_of(const Shape& shape, const Strides& strides) {
   std::vector<Run> runs;
   for (std::size_t i = shape.size(); i-- > 0;) {
     if (shape[i] == 1) continue;
-    if (!runs.empty() &&
-        strides[i] == runs.back().stride * runs.back().size) {
+    if (!runs.empty() && strides[i] == runs.back().stride * runs.back().size) {
       runs.back().size *= shape[i];
     } else {
       runs.push_back({shape[i], strides[i]});

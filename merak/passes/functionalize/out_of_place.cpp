@@ -57,8 +57,7 @@ class Builder {
       types[0]->dtype = result_dtype(op, operands, types[0]->dtype);
     }
     const graph::NodeId made = rewriter_.target().add_node(
-        op, std::move(pure.arguments), types, node_.module,
-        node_.grad_enabled);
+        op, std::move(pure.arguments), types, node_.module, node_.grad_enabled);
     std::vector<ValueId> values = rewriter_.target().node(made).results;
     for (std::size_t i = 0; i < values.size(); ++i) {
       values[i] = cast(values[i], types[i]->dtype, type_of(written[i]));
@@ -103,13 +102,12 @@ class Builder {
     const TensorId from = classes_.tensor_of(given);
     const ValueId before = classes_.read(from);
     const TensorType& type = type_of(written);
-    ValueId value =
-        cast(before, type_of(from).dtype, {type.dtype, type_of(from).shape, {}});
+    ValueId value = cast(before, type_of(from).dtype,
+                         {type.dtype, type_of(from).shape, {}});
     if (type_of(from).shape != type.shape) {
-      value = rewriter_.add(
-          node_, "aten.expand",
-          {value, Attribute{type.shape}, Attribute{false}},
-          {type.dtype, type.shape, {}});
+      value = rewriter_.add(node_, "aten.expand",
+                            {value, Attribute{type.shape}, Attribute{false}},
+                            {type.dtype, type.shape, {}});
     }
     // A node under no_grad would not hand on gradients: nor must its absence.
     if (value != before || node_.grad_enabled) return value;

@@ -9,11 +9,22 @@
 namespace merak::passes {
 namespace {
 
-constexpr std::array<std::string_view, 16> kGiveBool = {
-    "eq",          "ne",         "lt",          "le",
-    "gt",          "ge",         "not_equal",   "less",
-    "less_equal",  "greater",    "greater_equal", "logical_and",
-    "logical_or",  "logical_xor", "logical_not", "isin"};
+constexpr std::array<std::string_view, 16> kGiveBool = {"eq",
+                                                        "ne",
+                                                        "lt",
+                                                        "le",
+                                                        "gt",
+                                                        "ge",
+                                                        "not_equal",
+                                                        "less",
+                                                        "less_equal",
+                                                        "greater",
+                                                        "greater_equal",
+                                                        "logical_and",
+                                                        "logical_or",
+                                                        "logical_xor",
+                                                        "logical_not",
+                                                        "isin"};
 
 // The type of the first operand, whatever indices and masks are of.
 constexpr std::array<std::string_view, 7> kKeep = {
@@ -21,9 +32,9 @@ constexpr std::array<std::string_view, 7> kKeep = {
 
 bool keeps_type(std::string_view base) {
   if (base.starts_with('_')) base.remove_prefix(1);
-  return std::any_of(
-      kKeep.begin(), kKeep.end(),
-      [&](std::string_view start) { return base.starts_with(start); });
+  return std::any_of(kKeep.begin(), kKeep.end(), [&](std::string_view start) {
+    return base.starts_with(start);
+  });
 }
 
 // Bool, integers, floating.

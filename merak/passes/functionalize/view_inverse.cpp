@@ -40,7 +40,8 @@ std::vector<Argument> arguments(std::vector<Argument> tensors,
   return tensors;
 }
 
-std::vector<std::int64_t> inverse_order(const std::vector<std::int64_t>& order) {
+std::vector<std::int64_t> inverse_order(
+    const std::vector<std::int64_t>& order) {
   std::vector<std::int64_t> inverse(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     inverse[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);

@@ -84,22 +84,14 @@ MaybeStep last_diagonal(const ViewCall& call) {
 }
 
 constexpr ViewRule kRules[] = {
-    {"select", select},
-    {"unbind", unbind},
-    {"slice", slice},
-    {"narrow", narrow},
-    {"split", split},
-    {"split_with_sizes", split},
-    {"unsafe_split", split},
-    {"unsafe_split_with_sizes", split},
-    {"chunk", split},
-    {"unsafe_chunk", split},
-    {"tensor_split", split},
-    {"hsplit", hsplit},
-    {"vsplit", vsplit},
-    {"dsplit", dsplit},
-    {"diagonal", diagonal},
-    {"linalg_diagonal", last_diagonal},
+    {"select", select},      {"unbind", unbind},
+    {"slice", slice},        {"narrow", narrow},
+    {"split", split},        {"split_with_sizes", split},
+    {"unsafe_split", split}, {"unsafe_split_with_sizes", split},
+    {"chunk", split},        {"unsafe_chunk", split},
+    {"tensor_split", split}, {"hsplit", hsplit},
+    {"vsplit", vsplit},      {"dsplit", dsplit},
+    {"diagonal", diagonal},  {"linalg_diagonal", last_diagonal},
 };
 
 }  // namespace

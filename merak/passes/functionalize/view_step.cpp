@@ -60,8 +60,8 @@ std::optional<ViewStep> view_step(const graph::Graph& graph, const Node& node,
                                   const graph::TensorType& viewed) {
   const ViewRule* rule = find_rule(node.op);
   if (!rule) return std::nullopt;
-  return rule->step({graph, node, result, viewed,
-                     graph.value(node.results[result]).type});
+  return rule->step(
+      {graph, node, result, viewed, graph.value(node.results[result]).type});
 }
 
 }  // namespace merak::passes
