@@ -169,9 +169,13 @@ class LossRewriter {
   const PassOptions& options_;
 };
 
+bool is_buffer(const Output& output) {
+  return output.name.starts_with("buffer:");
+}
+
 bool is_scalar_loss(const Graph& graph, const Output& output) {
   const TensorType& type = graph.value(output.value).type;
-  return type.shape.empty() && is_floating(type.dtype);
+  return type.shape.empty() && is_floating(type.dtype) && !is_buffer(output);
 }
 
 const Output& find_loss(const Graph& graph) {
@@ -210,7 +214,7 @@ bool loss_to_sum_and_count(Graph& graph, const PassOptions& options) {
     if (output.name == loss.name) {
       outputs.push_back({made.sum, "loss_sum"});
       outputs.push_back({made.count, "count"});
-    } else if (!options.loss_only || output.name.starts_with("buffer:")) {
+    } else if (!options.loss_only || is_buffer(output)) {
       outputs.push_back(output);
     }
   }

@@ -9,6 +9,7 @@
 #include "merak/passes/check_randomness.h"
 #include "merak/passes/eliminate_common_subexpressions.h"
 #include "merak/passes/eliminate_dead_nodes.h"
+#include "merak/passes/functionalize/functionalize.h"
 #include "merak/passes/fuse_linear_cross_entropy.h"
 #include "merak/passes/loss_to_sum_and_count.h"
 #include "merak/passes/lower_dropout.h"
@@ -17,6 +18,8 @@ namespace merak::passes {
 namespace {
 
 constexpr Pass kTraining[] = {
+    // First: the others take values for what they are.
+    {"functionalize", functionalize},
     {"loss_to_sum_and_count", loss_to_sum_and_count},
     // Before anything that costs: only the loss is wanted, and the logits must
     // have one reader for the fusion below.

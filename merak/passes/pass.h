@@ -50,7 +50,7 @@ std::vector<PassReport> run_pipeline(graph::Graph& graph,
                                      std::span<const Pass> passes,
                                      const PassOptions& options);
 
-// From the model graph as captured (functional) to what is partitioned for
+// From the model graph as captured, writes included, to what is partitioned for
 // training.
 std::span<const Pass> training_passes();
 

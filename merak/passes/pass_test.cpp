@@ -37,6 +37,23 @@ TEST(Pipeline, PreparesGpt2ForTraining) {
   EXPECT_EQ(graph.outputs().size(), 2u);
 }
 
+TEST(Pipeline, KeepsBuffersOfAModelThatWrites) {
+  graph::Graph graph = graph::parse(R"(graph "g" {
+    %x: f32[4,3] = user "x"
+    %w: f32[3] = parameter "w"
+    %scale: f32[] = buffer "scale"
+    %3: f32[] = aten.mul_.Scalar(%scale, 0.5) no_grad
+    %4: f32[4,3] = aten.mul.Tensor(%x, %w)
+    %5: f32[4,3] = aten.relu_(%4)
+    %6: f32[] = aten.mean(%4, none)
+    return "loss": %6
+  })");
+  run_pipeline(graph, training_passes(), {});
+  EXPECT_EQ(count(graph, "aten.relu"), 1);
+  EXPECT_NE(graph.find_output("loss_sum"), nullptr);
+  EXPECT_NE(graph.find_output("buffer:scale"), nullptr);
+}
+
 TEST(Pipeline, IsDoneOnce) {
   graph::Graph graph = gpt2();
   run_pipeline(graph, training_passes(), {});
