@@ -16,7 +16,7 @@ import tomllib
 
 import numpy
 import torch
-from tokenizers import ByteLevelBPETokenizer
+from tokenizers import Tokenizer
 from transformers import GPT2Config, GPT2LMHeadModel
 
 MASK = (1 << 64) - 1
@@ -123,11 +123,8 @@ def main():
     parser.add_argument("run", type=pathlib.Path)
     run = parser.parse_args().run
     config = tomllib.loads((run / "config.toml").read_text())
-    folder = pathlib.Path(config["data"]["tokenizer"])
-    tokenizer = ByteLevelBPETokenizer(str(folder / "encoder.json"),
-                                      str(folder / "vocab.bpe"))
-    end_of_text = json.loads((folder / "encoder.json").read_text())[
-        "<|endoftext|>"]
+    tokenizer = Tokenizer.from_file(config["data"]["tokenizer"])
+    end_of_text = tokenizer.token_to_id("<|endoftext|>")
     torch.manual_seed(config["train"]["seed"])
     model = GPT2LMHeadModel(GPT2Config(**config["model"]["config"]))
     model.train()
