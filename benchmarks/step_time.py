@@ -33,7 +33,7 @@ def write_tokens(work, folder):
     return dataclasses.replace(work, tokens=str(file))
 
 
-# ---- torch.distributed.pipelining: the best of its layouts ------------------
+# ---- torch.distributed.pipelining: the best of splits and schedules ---------
 
 
 def chain_splits(layers, ranks):
@@ -77,8 +77,8 @@ def pipelining(schedule, split, arguments, work, layout, folder):
                 arguments.tuned)
 
 
-def best_pipelining(arguments, work, layout, folder):
-    """(schedule, split) of the fastest single step."""
+def fastest_pipelining(arguments, work, layout, folder):
+    """The finalists, as (schedule, split): the fastest in a single step."""
     seconds = {}
     for schedule, splits in CANDIDATES:
         for split in splits(work.layers, layout.ranks):
@@ -87,12 +87,16 @@ def best_pipelining(arguments, work, layout, folder):
             peer.close()
             print(f"{peer.name}: {seconds[schedule, tuple(split)]:.2f} s",
                   file=sys.stderr)
-    return min(seconds, key=seconds.get)
+    return sorted(seconds, key=seconds.get)[:arguments.finalists]
 
 
-def given_pipelining(text):
-    schedule, _, split = text.partition(":")
-    return schedule, split.split(",")
+def chosen_pipelining(arguments, work, layout, folder):
+    if layout.ranks == 1 or "pipelining" not in arguments.peers:
+        return []
+    if not arguments.pipelining:
+        return fastest_pipelining(arguments, work, layout, folder)
+    schedule, _, split = arguments.pipelining.partition(":")
+    return [(schedule, split.split(","))]
 
 
 # ---- rounds -----------------------------------------------------------------
@@ -103,18 +107,15 @@ def contestants(arguments, work, folder):
     layout.cores()  # an error before anything runs
     whole = Layout(1, arguments.ranks * arguments.threads)
     everyone = [Merak(arguments.merak, work, layout, folder, arguments.set)]
-    choice = None
-    if layout.ranks > 1 and "pipelining" in arguments.peers:
-        choice = (given_pipelining(arguments.pipelining)
-                  if arguments.pipelining
-                  else best_pipelining(arguments, work, layout, folder))
+    chosen = chosen_pipelining(arguments, work, layout, folder)
     for name, options in (("eager", []), ("compile", ["--compile"]),
                           ("plain", ["--plain"])):
         if name in arguments.peers:
             everyone.append(Peer(name, "single.py", work.options() + options,
                                  whole, folder, arguments.tuned))
-    if choice:
-        everyone.append(pipelining(*choice, arguments, work, layout, folder))
+    for schedule, split in chosen:
+        everyone.append(pipelining(schedule, split, arguments, work, layout,
+                                   folder))
     return everyone
 
 
@@ -165,12 +166,17 @@ def parse():
     add("--tuned", action="store_true",
         help="peers: fused AdamW, and an allocator that keeps its pages")
     add("--pipelining", metavar="SCHEDULE:SPLIT",
-        help="this one, such as 1f1b:8,0, instead of the best")
+        help="this one, such as 1f1b:8,0, instead of the fastest")
+    add("--finalists", type=int, default=2,
+        help="how many of the tried splits and schedules take part")
     add("--merak", default=str(ROOT / "build/release/merak"))
     add("--set", action="append", default=[], metavar="KEY=VALUE",
         help="over Merak's configuration")
     add("--json", action="store_true")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if not pathlib.Path(arguments.merak).is_file():
+        parser.error(f"no {arguments.merak}: build it first (make)")
+    return arguments
 
 
 def main():

@@ -8,6 +8,10 @@ merak=build/release/merak
 config=examples/demo/austen.toml
 run=runs/austen
 
+if [ ! -x "$merak" ]; then
+  printf 'demo: no %s; run "make demo", which builds it first\n' "$merak" >&2
+  exit 1
+fi
 scripts/fetch_demo_data.sh
 rm -rf "$run"
 "$merak" train "$config"

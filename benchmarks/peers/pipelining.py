@@ -23,6 +23,10 @@ SCHEDULES = {
 }
 
 
+def blocks_of(text):
+    return [int(blocks) for blocks in text.split(",")]
+
+
 def rank_of_stage(stage, world, schedule):
     """Stages lie round robin, and there and back for a V."""
     if schedule == "zb_v" and stage >= world:
@@ -33,7 +37,7 @@ def rank_of_stage(stage, world, schedule):
 class Rank:
     def __init__(self, work):
         self.work = work
-        self.split = [int(blocks) for blocks in work.split.split(",")]
+        self.split = work.split
         self.rank, self.world = dist.get_rank(), dist.get_world_size()
         where = [rank_of_stage(i, self.world, work.schedule)
                  for i in range(len(self.split))]
@@ -101,10 +105,13 @@ class Rank:
 def main():
     options = common.parser(__doc__.split("\n")[0])
     options.add_argument("--schedule", choices=SCHEDULES, required=True)
-    options.add_argument("--split", required=True)
+    options.add_argument("--split", type=blocks_of, required=True)
     options.add_argument("--store", required=True,
                          help="file through which the ranks meet")
     work = common.parse(options)
+    if sum(work.split) != work.layers:
+        options.error(f"--split {work.split} does not add up to the "
+                      f"{work.layers} layers")
     dist.init_process_group(
         "gloo", init_method=f"file://{work.store}",
         rank=int(os.environ["RANK"]), world_size=int(os.environ["WORLD_SIZE"]))
