@@ -32,8 +32,8 @@ TEST(Timeline, HalvedBackwardsAndRecompute) {
       "rank 1: 1F0 1I0 1W0\n",
       "test");
   EXPECT_EQ(draw(lay_out(lists, chain(2))),
-            "rank 0  0Aa=\n"
-            "rank 1  .0a=\n");
+            "rank 0  0A.a=\n"
+            "rank 1  .0a=.\n");
   UnitCosts costs;
   costs.backward_input = 2;
   EXPECT_EQ(draw(lay_out(lists, chain(2), costs)),
@@ -49,9 +49,9 @@ TEST(Timeline, SkipEdgesAndEdgesWithoutGradient) {
       "test");
   const std::vector<Edge> skip = {{0, 2}, {1, 2, false}};
   EXPECT_EQ(draw(lay_out(lists, skip)),
-            "rank 0  0..aa\n"
-            "rank 1  0aa..\n"
-            "rank 2  .0aa.\n");
+            "rank 0  0...aa\n"
+            "rank 1  0aa...\n"
+            "rank 2  .0aa..\n");
 }
 
 TEST(Timeline, NamesWhatNeverComes) {
