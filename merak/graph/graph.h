@@ -29,8 +29,8 @@ inline constexpr NodeId kNoNode = -1;
 
 using Shape = std::vector<std::int64_t>;
 
-// What is known of a value. `strides` is empty in model graphs, and for
-// contiguous values.
+// What is known of a value. `strides` is empty for
+// contiguous values, and for all that crosses a stage.
 struct TensorType {
   DType dtype = DType::kF32;
   Shape shape;

@@ -11,6 +11,12 @@
 namespace merak::partition {
 namespace {
 
+// Messages are dense: a view arrives without its strides.
+graph::TensorType as_sent(graph::TensorType type) {
+  type.strides.clear();
+  return type;
+}
+
 using graph::Graph;
 using graph::Input;
 using graph::InputKind;
@@ -148,7 +154,7 @@ class Splitter {
       const auto id = static_cast<ValueId>(i);
       if (!arrives(id, stage)) continue;
       map[i] = graph.add_input(InputKind::kBoundary, names_[i],
-                               model_.value(id).type, gradient_[i]);
+                               as_sent(model_.value(id).type), gradient_[i]);
     }
   }
 
@@ -201,7 +207,7 @@ class Splitter {
           const auto id = static_cast<ValueId>(i);
           if (!arrives(id, destination) || home(id) != source) continue;
           edge.values.push_back(
-              {names_[i], model_.value(id).type, gradient_[i]});
+              {names_[i], as_sent(model_.value(id).type), gradient_[i]});
         }
         if (!edge.values.empty()) edges.push_back(std::move(edge));
       }

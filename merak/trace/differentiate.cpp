@@ -122,8 +122,10 @@ void record_backward(const graph::Graph& stage, StageRecording& recording) {
     const at::Tensor& tensor = recording.tensor_of(output.value);
     if (!tensor.requires_grad()) continue;
     outputs.push_back(tensor);
+    graph::TensorType type = type_of(tensor);
+    type.strides.clear();  // gradients arrive dense, whatever the output is
     seeds.push_back(recording.functional_input(
-        InputKind::kGradient, "grad:" + output.name, type_of(tensor), false));
+        InputKind::kGradient, "grad:" + output.name, type, false));
   }
   for (const graph::Input& input : stage.inputs()) {
     const at::Tensor& tensor = recording.tensor_of(input.value);

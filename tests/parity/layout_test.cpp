@@ -48,6 +48,19 @@ TEST_F(Layouts, PipelinesHaveTheBitsOfOneProcess) {
   }
 }
 
+// Cuts in the middle of everything: attention, views, residual sums.
+TEST_F(Layouts, AsManyStagesAsShardsHaveTheBitsOfOneProcess) {
+  config::Config config = small_config(tokens_);
+  config.model.config["n_layer"] = 2;
+  const Trained one = train(config, {1, 1, 1}, 2);
+  for (const int pipeline : {11, 24, 45}) {
+    SCOPED_TRACE(pipeline);
+    const Trained many = train(config, {1, 1, pipeline}, 2);
+    EXPECT_EQ(many.losses(), one.losses());
+    EXPECT_EQ(many.grad_norms(), one.grad_norms());
+  }
+}
+
 TEST_F(Layouts, DataLayoutsDifferByTheOrderOfSumsOnly) {
   config::Config config = small_config(tokens_);
   config.train.precision = "fp64";
