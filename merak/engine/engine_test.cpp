@@ -18,6 +18,7 @@
 #include "merak/schedule/build.h"
 #include "merak/schedule/registry.h"
 #include "merak/schedule/text.h"
+#include "merak/schedule/validate.h"
 
 namespace merak::engine {
 namespace {
@@ -269,6 +270,45 @@ TEST(Engine, RunsAUsersScheduleWithTwoStagesARankAndHalvedBackwards) {
       "rank 1: 1F0 2F0 1F1 2F1 2B0 1B0 2I1 1I1 1W1 2W1\n",
       "test", {.stages = 4, .micro_batches = 2, .chunks = 2}, run.edges);
   EXPECT_EQ(train(lists, run), expected_gradients(4, 2, run.edges));
+}
+
+// Lists with two neighbouring actions exchanged, one repeated or one left out:
+// the validator refuses them, or they compute the same.
+TEST(Engine, EveryMutantIsRefusedOrTrainsToTheSameSums) {
+  const Training run{3, 4, schedule::chain(3)};
+  const auto expected = expected_gradients(3, 4, run.edges);
+  int refused = 0, trained = 0;
+  const auto judge = [&](const ActionLists& mutant) {
+    try {
+      schedule::validate(mutant, {3, 4, run.edges, true, 0});
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), testing::ContainsRegex("rank [0-2], action"));
+      ++refused;
+      return;
+    }
+    EXPECT_EQ(train(mutant, run), expected) << schedule::to_text(mutant);
+    ++trained;
+  };
+  for (const char* name : {"gpipe", "1f1b"}) {
+    const ActionLists lists = schedule::make_schedule(
+        name, {.stages = 3, .micro_batches = 4}, run.edges);
+    for (std::size_t rank = 0; rank < lists.size(); ++rank) {
+      for (std::size_t i = 0; i < lists[rank].size(); ++i) {
+        const auto at = static_cast<std::ptrdiff_t>(i);
+        ActionLists without = lists, twice = lists;
+        without[rank].erase(without[rank].begin() + at);
+        judge(without);
+        twice[rank].insert(twice[rank].begin() + at, lists[rank][i]);
+        judge(twice);
+        if (i + 1 == lists[rank].size()) continue;
+        ActionLists exchanged = lists;
+        std::swap(exchanged[rank][i], exchanged[rank][i + 1]);
+        judge(exchanged);
+      }
+    }
+  }
+  EXPECT_GT(refused, 100);
+  EXPECT_GT(trained, 10);
 }
 
 TEST(Engine, SaysWhereItFailed) {
