@@ -3,6 +3,7 @@
 # One static library a folder: merak_schedule, alias merak::schedule. DEPS are
 # other folders, EXTERNAL are link targets from cmake/dependencies.cmake, TORCH
 # allows LibTorch's headers: without it an include of them does not compile.
+# PRECOMPILE names headers worth precompiling for this folder alone.
 define_property(GLOBAL PROPERTY MERAK_LIBRARIES BRIEF_DOCS "all folders" FULL_DOCS "all folders")
 
 set(MERAK_WARNINGS -Wall -Wextra -Wshadow -Wconversion)
@@ -11,7 +12,7 @@ if(MERAK_WERROR)
 endif()
 
 function(merak_library)
-  cmake_parse_arguments(ARG "TORCH" "NAME" "SOURCES;DEPS;EXTERNAL" ${ARGN})
+  cmake_parse_arguments(ARG "TORCH" "NAME" "SOURCES;DEPS;EXTERNAL;PRECOMPILE" ${ARGN})
   add_library(merak_${ARG_NAME} STATIC ${ARG_SOURCES})
   add_library(merak::${ARG_NAME} ALIAS merak_${ARG_NAME})
   set_target_properties(merak_${ARG_NAME} PROPERTIES EXPORT_NAME ${ARG_NAME})
@@ -24,6 +25,11 @@ function(merak_library)
   target_link_libraries(merak_${ARG_NAME} PUBLIC ${ARG_DEPS} ${ARG_EXTERNAL})
   if(ARG_TORCH)
     merak_use_torch(merak_${ARG_NAME} PUBLIC)
+  endif()
+  if(ARG_PRECOMPILE)
+    target_precompile_headers(merak_${ARG_NAME} PRIVATE ${ARG_PRECOMPILE})
+  elseif(ARG_TORCH)
+    merak_precompile(merak_${ARG_NAME} TORCH)
   endif()
   set_property(GLOBAL APPEND PROPERTY MERAK_LIBRARIES merak_${ARG_NAME})
 endfunction()
@@ -47,6 +53,9 @@ function(merak_test)
                         GTest::gmock GTest::gtest_main)
   if(ARG_TORCH)
     merak_use_torch(${ARG_NAME}_test PRIVATE)
+    merak_precompile(${ARG_NAME}_test TORCH TEST)
+  else()
+    merak_precompile(${ARG_NAME}_test TEST)
   endif()
   add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME}_test
            --gtest_output=xml:${PROJECT_BINARY_DIR}/test-results/${ARG_NAME}.xml

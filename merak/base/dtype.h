@@ -21,9 +21,9 @@ enum class DType : std::uint8_t {
   kF64,
 };
 
-std::size_t size_of(DType dtype);          // bytes of one element
+std::size_t size_of(DType dtype);  // bytes of one element
 bool is_floating(DType dtype);
-std::string_view name_of(DType dtype);     // "f32"
+std::string_view name_of(DType dtype);         // "f32"
 DType dtype_from_name(std::string_view name);  // usage error if unknown
 
 }  // namespace merak

@@ -60,10 +60,10 @@ template <typename... Args>
 
 // MERAK_CHECK(index < size, "value {} of {}", index, size): for what only a bug
 // of ours can break. What a user can break is tested with fail_usage.
-#define MERAK_CHECK(condition, ...)                                   \
-  do {                                                                \
-    if (!(condition)) {                                               \
-      ::merak::fail_check(__FILE__, __LINE__, #condition,             \
-                          fmt::format(__VA_ARGS__));                  \
-    }                                                                 \
+#define MERAK_CHECK(condition, ...)                       \
+  do {                                                    \
+    if (!(condition)) {                                   \
+      ::merak::fail_check(__FILE__, __LINE__, #condition, \
+                          fmt::format(__VA_ARGS__));      \
+    }                                                     \
   } while (false)

@@ -121,7 +121,7 @@ class SystemFiles : public FileSystem {
   }
 
   std::optional<std::uint64_t> file_size(const Path& path) override {
-    struct stat status{};
+    struct stat status {};
     if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
       return std::nullopt;
     }
@@ -129,7 +129,7 @@ class SystemFiles : public FileSystem {
   }
 
   bool is_folder(const Path& path) override {
-    struct stat status{};
+    struct stat status {};
     return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
   }
 

@@ -23,7 +23,7 @@ namespace {
 MappedFile::MappedFile(const std::filesystem::path& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) fail_to_read(path, errno);
-  struct stat status{};
+  struct stat status {};
   if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(fd);
     fail_usage("cannot read {}: it is not a plain file", path.string());

@@ -13,7 +13,8 @@ namespace merak::cli {
 
 Action add_export(CLI::App& app) {
   auto options = std::make_shared<ExportOptions>();
-  app.add_option("CHECKPOINT", options->checkpoint, "a step-... folder, or a run folder: its newest")
+  app.add_option("CHECKPOINT", options->checkpoint,
+                 "a step-... folder, or a run folder: its newest")
       ->required();
   app.add_option("-o,--output", options->output,
                  "folder for config.json and model.safetensors")

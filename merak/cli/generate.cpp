@@ -56,9 +56,9 @@ int generate(const GenerateOptions& options) {
     print(tokenizer.decode({&token, 1}));
     finish_output();
   };
-  const std::vector<std::int32_t> tokens = runtime::generate(
-      *saved.module, saved.spec, prompt, sampling,
-      tokenizer.end_of_text().value_or(-1), show);
+  const std::vector<std::int32_t> tokens =
+      runtime::generate(*saved.module, saved.spec, prompt, sampling,
+                        tokenizer.end_of_text().value_or(-1), show);
   if (options.json) {
     print_json({{"prompt", options.prompt},
                 {"text", tokenizer.decode(tokens)},

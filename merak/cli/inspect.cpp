@@ -63,18 +63,16 @@ std::string tensors_text(const Inspection& found) {
 Description describe(const Inspection& found) {
   Description result;
   result.sound = found.problems.empty();
-  result.fields = {{"format", found.format},
-                   {"sound", result.sound},
-                   {"problems", found.problems},
-                   {"parameters", found.parameters},
-                   {"bytes", found.bytes},
-                   {"files", found.files},
-                   {"tensors", tensors_json(found)}};
-  result.text = fmt::format("{}: {} parameters in {} tensors, {} bytes in {} "
-                            "file{}\n",
-                            found.format, found.parameters,
-                            found.tensors.size(), found.bytes, found.files,
-                            found.files == 1 ? "" : "s");
+  result.fields = {
+      {"format", found.format},        {"sound", result.sound},
+      {"problems", found.problems},    {"parameters", found.parameters},
+      {"bytes", found.bytes},          {"files", found.files},
+      {"tensors", tensors_json(found)}};
+  result.text = fmt::format(
+      "{}: {} parameters in {} tensors, {} bytes in {} "
+      "file{}\n",
+      found.format, found.parameters, found.tensors.size(), found.bytes,
+      found.files, found.files == 1 ? "" : "s");
   if (found.format == "checkpoint" && result.sound) {
     result.fields["step"] = found.step;
     result.fields["layout"] = parsed(found.layout);
@@ -109,9 +107,10 @@ Description describe_plan(const fs::path& file) {
   const json plan = json::parse(read_file(file), nullptr, false);
   if (!plan.is_object() || !plan.contains("layout") ||
       !plan.contains("schedule") || !plan.contains("stages")) {
-    fail_usage("{} is JSON, but no plan: layout, schedule and stages are not "
-               "all there",
-               file.string());
+    fail_usage(
+        "{} is JSON, but no plan: layout, schedule and stages are not "
+        "all there",
+        file.string());
   }
   const std::string text = fmt::format(
       "plan: {} stages, {}, layout {}\nsound\n", plan.at("stages").size(),
@@ -127,7 +126,8 @@ Description describe_directory(const fs::path& path) {
       names.push_back(item.path().filename().string());
     }
     fail_usage("{} is a run folder; name one of its checkpoints: {}",
-               path.string(), names.empty() ? "it has none" : join(names, ", "));
+               path.string(),
+               names.empty() ? "it has none" : join(names, ", "));
   }
   if (checkpoint::parse_step_folder(path.filename().string()) ||
       fs::exists(path / "checkpoint.json")) {
@@ -146,9 +146,10 @@ Description inspect_path(const fs::path& path) {
   if (extension == ".pt2") {
     fail_usage("{}: .pt2 files are not supported yet", path.string());
   }
-  fail_usage("{}: what it is cannot be told from its name; a checkpoint's or "
-             "weights' folder, .safetensors, .idx or a plan's .json would work",
-             path.string());
+  fail_usage(
+      "{}: what it is cannot be told from its name; a checkpoint's or "
+      "weights' folder, .safetensors, .idx or a plan's .json would work",
+      path.string());
 }
 
 }  // namespace

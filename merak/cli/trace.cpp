@@ -53,8 +53,7 @@ Graphs program_level(const runtime::CompiledModel& model, c10::Device device) {
     runtime::StagePrograms programs =
         runtime::compile_stage(model, static_cast<int>(i), device);
     const auto add = [&](graph::Graph& graph, const char* what) {
-      graphs.push_back(
-          {fmt::format("stage {} {}", i, what), std::move(graph)});
+      graphs.push_back({fmt::format("stage {} {}", i, what), std::move(graph)});
     };
     program::Programs& training = programs.training.graphs;
     add(training.forward, "forward");
@@ -66,8 +65,8 @@ Graphs program_level(const runtime::CompiledModel& model, c10::Device device) {
   return graphs;
 }
 
-const std::map<std::string, Graphs (*)(const runtime::CompiledModel&,
-                                       c10::Device)>
+const std::map<std::string,
+               Graphs (*)(const runtime::CompiledModel&, c10::Device)>
     kLevels = {{"model", model_level},
                {"shards", shards_level},
                {"stages", stages_level},
@@ -112,11 +111,10 @@ int trace(const TraceOptions& options) {
       config::resolve_layout(config, local_world(0, config));
   const runtime::CompiledModel model =
       runtime::compile_for(config, layout, runtime::load_model(config));
-  const std::string text =
-      text_of(options.level,
-              kLevels.at(options.level)(model,
-                                        c10::Device(config.train.device)),
-              options.json);
+  const std::string text = text_of(
+      options.level,
+      kLevels.at(options.level)(model, c10::Device(config.train.device)),
+      options.json);
   if (options.output.empty()) {
     print(text);
   } else {

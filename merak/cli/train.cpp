@@ -79,9 +79,8 @@ std::string text_of(const config::Config& config,
 int train_here(const TrainOptions& options, const config::Config& config,
                const dist::LaunchEnvironment& environment) {
   dist::quiet_c10d();
-  const run::RunResult result =
-      run::train_rank(config, environment,
-                      [&] { return runtime::load_model(config); });
+  const run::RunResult result = run::train_rank(
+      config, environment, [&] { return runtime::load_model(config); });
   if (environment.rank == 0) {
     if (options.json) {
       print_json(json_of(config, result));

@@ -60,14 +60,10 @@ TEST(Layout, BatchesOfNumbers) {
   const Batch batch = resolve_batch(config, {2, 1, 1});
   EXPECT_EQ(batch.micro_batch_size, 2);
   EXPECT_EQ(batch.micro_batches, 4);
-  EXPECT_THAT(usage_error([&] {
-                resolve_batch(config, {3, 1, 1});
-              }),
+  EXPECT_THAT(usage_error([&] { resolve_batch(config, {3, 1, 1}); }),
               HasSubstr("15 or 18 would work"));
   config.train.micro_batch_size = 5;
-  EXPECT_THAT(usage_error([&] {
-                resolve_batch(config, {2, 1, 1});
-              }),
+  EXPECT_THAT(usage_error([&] { resolve_batch(config, {2, 1, 1}); }),
               HasSubstr("16 / 2 = 8, must be a multiple of it: 8 would work"));
 }
 

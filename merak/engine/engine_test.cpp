@@ -161,8 +161,8 @@ class IntegerStages : public StageExecutor {
   }
   void put(const Action& send, Number value) {
     if (is_here(send.peer)) {
-      take(send.peer, send.micro_batch, schedule::is_gradient_message(send.type),
-           value);
+      take(send.peer, send.micro_batch,
+           schedule::is_gradient_message(send.type), value);
       return;
     }
     messages_[send] = std::make_unique<Message>(Message{0, value});
@@ -228,7 +228,8 @@ std::map<int, Number> train(const ActionLists& lists, const Training& run) {
     sums.merge(stages.sums);
   };
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < ranks; ++rank) threads.emplace_back(train_rank, rank);
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back(train_rank, rank);
   for (std::thread& thread : threads) thread.join();
   if (failure) std::rethrow_exception(failure);
   return sums;
@@ -243,7 +244,7 @@ TEST(Engine, GivesOneProcessesSumsForEverySchedule) {
         if (!item.refusal(config).empty()) continue;
         for (const bool blocking : {false, true}) {
           const Training run{stages, micro_batches, schedule::chain(stages),
-                        blocking};
+                             blocking};
           SCOPED_TRACE(fmt::format("{} {} stages {} micro-batches blocking {}",
                                    item.name, stages, micro_batches, blocking));
           const ActionLists lists =
@@ -320,8 +321,9 @@ TEST(Engine, SaysWhereItFailed) {
     FAIL() << "it did not fail";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kRuntime);
-    EXPECT_EQ(std::string(error.what()),
-              "[pp0] step 0, micro-batch 2, forward of stage 0: the stub fails");
+    EXPECT_EQ(
+        std::string(error.what()),
+        "[pp0] step 0, micro-batch 2, forward of stage 0: the stub fails");
   }
 }
 
@@ -333,21 +335,20 @@ TEST(Engine, TellsEveryActionBeforeItAndRecordsIt) {
   const ActionLists lists =
       schedule::make_schedule("1f1b", {.stages = 1, .micro_batches = 1}, {});
   const std::array rank_of_stage = {0};
-  Engine engine(lists[0], {}, rank_of_stage, stages, nullptr,
-                {.label = "[pp0]",
-                 .on_action =
-                     [&](std::int64_t step, int micro_batch,
-                         const std::string& action) {
-                       told.push_back(
-                           fmt::format("{} {} {}", step, micro_batch, action));
-                     },
-                 .recorder = &recorder});
+  Engine engine(
+      lists[0], {}, rank_of_stage, stages, nullptr,
+      {.label = "[pp0]",
+       .on_action =
+           [&](std::int64_t step, int micro_batch, const std::string& action) {
+             told.push_back(fmt::format("{} {} {}", step, micro_batch, action));
+           },
+       .recorder = &recorder});
   const StepTimes times = engine.run(7);
-  EXPECT_THAT(told, testing::ElementsAre(
-                        "7 0 forward of stage 0", "7 0 backward of stage 0",
-                        "7 -1 tied gradient reduction",
-                        "7 -1 gradient reduction of stage 0",
-                        "7 -1 optimizer step"));
+  EXPECT_THAT(told, testing::ElementsAre("7 0 forward of stage 0",
+                                         "7 0 backward of stage 0",
+                                         "7 -1 tied gradient reduction",
+                                         "7 -1 gradient reduction of stage 0",
+                                         "7 -1 optimizer step"));
   EXPECT_THAT(recorder.json("test"),
               AllOf(HasSubstr("forward of stage 0"), HasSubstr("\"step\": 7")));
   EXPECT_GE(times.total_seconds, times.compute_seconds);

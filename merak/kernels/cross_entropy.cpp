@@ -32,9 +32,10 @@ void check_labels(const Tensor& labels, std::int64_t classes,
   for (std::int64_t i = 0; i < flat.numel(); ++i) {
     if (values[i] == ignore_index) continue;
     if (values[i] < 0 || values[i] >= classes) {
-      fail_runtime("label {} at position {}; labels lie in 0 to {}, or are {} "
-                   "(ignored)",
-                   values[i], i, classes - 1, ignore_index);
+      fail_runtime(
+          "label {} at position {}; labels lie in 0 to {}, or are {} "
+          "(ignored)",
+          values[i], i, classes - 1, ignore_index);
     }
   }
 }
@@ -68,9 +69,7 @@ struct Columns {
   Columns(const Tensor& labels, const Block& block)
       : inside(labels.ge(block.first)
                    .logical_and_(labels.lt(block.first + block.rows))),
-        index((labels - block.first)
-                  .clamp_(0, block.rows - 1)
-                  .unsqueeze(1)) {}
+        index((labels - block.first).clamp_(0, block.rows - 1).unsqueeze(1)) {}
   Tensor inside;  // bool [N]
   Tensor index;   // i64 [N, 1]
 };
@@ -125,8 +124,7 @@ std::tuple<Tensor, Tensor, Tensor> linear_cross_entropy(
   Tensor target = at::zeros({count}, hidden.options());
   for_each_block(vocabulary, [&](const Block& block) {
     Tensor logits = block_of(exps, block, count);
-    at::mm_out(logits, hidden,
-               weight.narrow(0, block.first, block.rows).t());
+    at::mm_out(logits, hidden, weight.narrow(0, block.first, block.rows).t());
     const Columns columns(labels, block);
     target = at::where(columns.inside,
                        logits.gather(1, columns.index).squeeze(1), target);

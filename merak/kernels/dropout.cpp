@@ -46,8 +46,8 @@ Stream make_stream(const at::Tensor& x, const at::Tensor& random_key, double p,
           low(static_cast<std::uint64_t>(key[1])),
           low(static_cast<std::uint64_t>(site)),
           static_cast<std::uint64_t>(key[2] * (x.numel() / samples)),
-          static_cast<std::uint32_t>(std::min(
-              std::round((1.0 - p) * 4294967296.0), 4294967295.0)),
+          static_cast<std::uint32_t>(
+              std::min(std::round((1.0 - p) * 4294967296.0), 4294967295.0)),
           1.0 / (1.0 - p)};
 }
 
@@ -62,8 +62,8 @@ void apply(const Stream& stream, const T* in, T* out, std::int64_t begin,
     const std::uint64_t element =
         stream.first_element + static_cast<std::uint64_t>(i);
     const std::uint64_t block = element / 4;
-    const PhiloxCounter words = philox(
-        {low(block), high(block), stream.site, stream.step}, stream.key);
+    const PhiloxCounter words =
+        philox({low(block), high(block), stream.site, stream.step}, stream.key);
     for (std::size_t lane = element % 4; lane < 4 && i < end; ++lane, ++i) {
       out[i] = words[lane] < stream.threshold ? in[i] * scale : T(0);
     }

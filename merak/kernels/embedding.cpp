@@ -22,15 +22,16 @@ void embedding_backward_accumulate(const at::Tensor& grad,
         const auto* from = rows.const_data_ptr<scalar_t>();
         auto* to = weight_grad.mutable_data_ptr<scalar_t>();
         // Threads share out the columns, so every row is added to in order.
-        at::parallel_for(0, width, 64, [&](std::int64_t begin,
-                                           std::int64_t end) {
-          for (std::int64_t i = 0; i < flat.numel(); ++i) {
-            if (row_of[i] == padding_idx) continue;
-            const scalar_t* source = from + i * width;
-            scalar_t* target = to + row_of[i] * width;
-            for (std::int64_t c = begin; c < end; ++c) target[c] += source[c];
-          }
-        });
+        at::parallel_for(0, width, 64,
+                         [&](std::int64_t begin, std::int64_t end) {
+                           for (std::int64_t i = 0; i < flat.numel(); ++i) {
+                             if (row_of[i] == padding_idx) continue;
+                             const scalar_t* source = from + i * width;
+                             scalar_t* target = to + row_of[i] * width;
+                             for (std::int64_t c = begin; c < end; ++c)
+                               target[c] += source[c];
+                           }
+                         });
       });
 }
 

@@ -55,12 +55,11 @@ TEST(Dropout, MaskDependsOnSeedStepSiteAndSampleAlone) {
     EXPECT_TRUE(at::equal(part, whole.narrow(0, first, 2)));
   }
   // Samples over the leading dimensions of a view with rows of tokens.
-  const at::Tensor rows =
-      dropout(at::ones({24, 50}), key(7, 3, 0, 4), 0.5, 2);
+  const at::Tensor rows = dropout(at::ones({24, 50}), key(7, 3, 0, 4), 0.5, 2);
   EXPECT_TRUE(at::equal(rows.view({4, 6, 50}), whole));
-  for (const at::Tensor& other :
-       {dropout(x, key(8, 3, 0, 4), 0.5, 2), dropout(x, key(7, 4, 0, 4), 0.5, 2),
-        dropout(x, key(7, 3, 0, 4), 0.5, 3)}) {
+  for (const at::Tensor& other : {dropout(x, key(8, 3, 0, 4), 0.5, 2),
+                                  dropout(x, key(7, 4, 0, 4), 0.5, 2),
+                                  dropout(x, key(7, 3, 0, 4), 0.5, 3)}) {
     EXPECT_FALSE(at::equal(other, whole));
   }
   EXPECT_FALSE(at::equal(sample_of(whole, 0), sample_of(whole, 1)));
@@ -70,9 +69,9 @@ TEST(Dropout, BackwardHasTheMaskOfForward) {
   const at::Tensor x = at::ones({3, 40}, at::kDouble);
   const at::Tensor mask = dropout(x, key(5, 1, 0, 3), 0.4, 9);
   const at::Tensor grad = at::randn({3, 40}, at::kDouble);
-  EXPECT_LT(distance(dropout_backward(grad, key(5, 1, 0, 3), 0.4, 9),
-                     grad.mul(mask)),
-            1e-15);
+  EXPECT_LT(
+      distance(dropout_backward(grad, key(5, 1, 0, 3), 0.4, 9), grad.mul(mask)),
+      1e-15);
 }
 
 struct Problem {
@@ -93,9 +92,10 @@ struct Problem {
   std::vector<at::Tensor> expected() const {
     const at::Tensor h = hidden.detach().requires_grad_();
     const at::Tensor w = weight.detach().requires_grad_();
-    const at::Tensor loss = at::cross_entropy_loss(
-        h.matmul(w.t()), labels, {}, at::Reduction::Sum, kIgnore);
-    auto gradients = torch::autograd::grad({loss}, {h, w}, {grad.to(h.dtype())});
+    const at::Tensor loss = at::cross_entropy_loss(h.matmul(w.t()), labels, {},
+                                                   at::Reduction::Sum, kIgnore);
+    auto gradients =
+        torch::autograd::grad({loss}, {h, w}, {grad.to(h.dtype())});
     return {loss.detach(), gradients[0], gradients[1]};
   }
 };
@@ -177,15 +177,15 @@ TEST(Operators, AutogradCallsOurBackward) {
                       .typed<decltype(linear_cross_entropy)>();
   const at::Tensor h = problem.hidden.detach().requires_grad_();
   const at::Tensor w = problem.weight.detach().requires_grad_();
-  const at::Tensor sum =
-      std::get<0>(op.call(h, w, problem.labels, kIgnore));
+  const at::Tensor sum = std::get<0>(op.call(h, w, problem.labels, kIgnore));
   const auto gradients = torch::autograd::grad({sum}, {h, w}, {problem.grad});
   EXPECT_LT(distance(gradients[0], problem.expected()[1]), 1e-12);
   EXPECT_LT(distance(gradients[1], problem.expected()[2]), 1e-12);
 }
 
 TEST(Embedding, AddsTheDenseGradientRowByRow) {
-  const at::Tensor indices = at::tensor({3, 0, 3, 5, 1}, at::kLong).view({5, 1});
+  const at::Tensor indices =
+      at::tensor({3, 0, 3, 5, 1}, at::kLong).view({5, 1});
   const at::Tensor grad = at::randn({5, 1, 4}, at::kDouble);
   for (const std::int64_t padding : {-1, 5}) {
     const at::Tensor dense =

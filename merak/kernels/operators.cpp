@@ -32,8 +32,7 @@ class Dropout : public Function<Dropout> {
   static Tensor forward(AutogradContext* context, const Tensor& x,
                         const Tensor& key, double p, std::int64_t site) {
     const at::AutoDispatchBelowADInplaceOrView guard;
-    static const auto op =
-        operator_named<decltype(dropout)>("merak::dropout");
+    static const auto op = operator_named<decltype(dropout)>("merak::dropout");
     context->save_for_backward({key});
     context->saved_data["p"] = p;
     context->saved_data["site"] = site;
@@ -45,7 +44,9 @@ class Dropout : public Function<Dropout> {
     return {op.call(grads[0], context->get_saved_variables()[0],
                     context->saved_data["p"].toDouble(),
                     context->saved_data["site"].toInt()),
-            {}, {}, {}};
+            {},
+            {},
+            {}};
   }
 };
 
@@ -69,7 +70,8 @@ class CrossEntropySum : public Function<CrossEntropySum> {
     const variable_list saved = context->get_saved_variables();
     return {op.call(grads[0], saved[0], saved[1], saved[2],
                     context->saved_data["ignore_index"].toInt()),
-            {}, {}};
+            {},
+            {}};
   }
 };
 
@@ -121,7 +123,8 @@ std::tuple<Tensor, Tensor, Tensor> linear_cross_entropy_autograd(
 }
 
 void define(torch::Library& library) {
-  library.def("dropout(Tensor x, Tensor random_key, float p, int site) -> Tensor");
+  library.def(
+      "dropout(Tensor x, Tensor random_key, float p, int site) -> Tensor");
   library.def(
       "dropout_backward(Tensor grad, Tensor random_key, float p, int site) -> "
       "Tensor");

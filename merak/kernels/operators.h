@@ -7,8 +7,8 @@
 //   dropout(x, random_key, p, site) -> Tensor
 //   dropout_backward(grad, random_key, p, site) -> Tensor
 //   cross_entropy_sum(logits, labels, ignore_index) -> (sum, lse)
-//   cross_entropy_sum_backward(grad, logits, labels, lse, ignore_index) -> Tensor
-//   count_valid(labels, ignore_index) -> Tensor
+//   cross_entropy_sum_backward(grad, logits, labels, lse, ignore_index) ->
+//   Tensor count_valid(labels, ignore_index) -> Tensor
 //   linear_cross_entropy(hidden, weight, labels, ignore_index)
 //       -> (sum, exps, statistics)
 //   linear_cross_entropy_backward(grad, hidden, weight, labels, exps,

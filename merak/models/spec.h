@@ -1,5 +1,5 @@
-// What is known of a model before it is built; without LibTorch's modules, whose
-// headers are slow.
+// What is known of a model before it is built; without LibTorch's modules,
+// whose headers are slow.
 #pragma once
 
 #include <c10/core/ScalarType.h>

@@ -35,8 +35,7 @@ class Adam final : public Optimizer {
         squares.push_back(squares_[i]);
         steps.push_back(at::full({}, static_cast<double>(t), at::kFloat));
       }
-      const auto update =
-          decoupled_ ? &fused_adamw : &fused_adam;
+      const auto update = decoupled_ ? &fused_adamw : &fused_adam;
       update(group, averages, squares, steps, lr, options_);
     }
   }

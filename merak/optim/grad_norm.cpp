@@ -22,7 +22,8 @@ double sum_chunk(const T* values, std::int64_t count) {
   for (; i + static_cast<std::int64_t>(kLanes) <= count;
        i += static_cast<std::int64_t>(kLanes)) {
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      const auto value = static_cast<double>(values[i + static_cast<std::int64_t>(lane)]);
+      const auto value =
+          static_cast<double>(values[i + static_cast<std::int64_t>(lane)]);
       lanes[lane] += value * value;
     }
   }
@@ -45,14 +46,14 @@ double sum_of_squares(const at::Tensor& gradient) {
   AT_DISPATCH_FLOATING_TYPES_AND2(
       at::kHalf, at::kBFloat16, gradient.scalar_type(), "sum_of_squares", [&] {
         const auto* values = gradient.const_data_ptr<scalar_t>();
-        at::parallel_for(0, chunks, 1, [&](std::int64_t begin,
-                                           std::int64_t end) {
-          for (std::int64_t chunk = begin; chunk < end; ++chunk) {
-            const std::int64_t first = chunk * kChunk;
-            sums[static_cast<std::size_t>(chunk)] =
-                sum_chunk(values + first, std::min(kChunk, count - first));
-          }
-        });
+        at::parallel_for(
+            0, chunks, 1, [&](std::int64_t begin, std::int64_t end) {
+              for (std::int64_t chunk = begin; chunk < end; ++chunk) {
+                const std::int64_t first = chunk * kChunk;
+                sums[static_cast<std::size_t>(chunk)] =
+                    sum_chunk(values + first, std::min(kChunk, count - first));
+              }
+            });
       });
   double total = 0;
   for (double sum : sums) total += sum;

@@ -14,8 +14,8 @@ namespace {
 // From 0 at step `first` to 1 at step `last`.
 double share(std::int64_t step, std::int64_t first, std::int64_t last) {
   if (last <= first) return step >= last ? 1.0 : 0.0;
-  const double done = static_cast<double>(step - first) /
-                      static_cast<double>(last - first);
+  const double done =
+      static_cast<double>(step - first) / static_cast<double>(last - first);
   return std::clamp(done, 0.0, 1.0);
 }
 
@@ -30,8 +30,7 @@ double linear(const LrSchedule& s, std::int64_t step) {
 }
 
 double cosine(const LrSchedule& s, std::int64_t step) {
-  const double wave =
-      1.0 + std::cos(std::numbers::pi * behind_warmup(s, step));
+  const double wave = 1.0 + std::cos(std::numbers::pi * behind_warmup(s, step));
   return s.min_lr + (s.lr - s.min_lr) * wave / 2.0;
 }
 

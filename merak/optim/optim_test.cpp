@@ -77,9 +77,9 @@ void expect_same(const std::string& name, at::ScalarType type,
     theirs.values[i] = ours.values[i].clone().requires_grad_();
   }
   const double lr = 1e-2;
-  Theirs reference(theirs.groups(options<Options>(lr, kDecay),
-                                 options<Options>(lr, 0)),
-                   Options(lr));
+  Theirs reference(
+      theirs.groups(options<Options>(lr, kDecay), options<Options>(lr, 0)),
+      Options(lr));
   OptimizerOptions wanted;
   wanted.name = name;
   wanted.weight_decay = kDecay;
@@ -92,8 +92,11 @@ void expect_same(const std::string& name, at::ScalarType type,
     reference.step();
     optimizer->step(lr, t);
     for (std::size_t i = 0; i < ours.values.size(); ++i) {
-      EXPECT_LT(ours.values[i].sub(theirs.values[i].detach())
-                    .abs().max().item<double>(),
+      EXPECT_LT(ours.values[i]
+                    .sub(theirs.values[i].detach())
+                    .abs()
+                    .max()
+                    .item<double>(),
                 tolerance)
           << name << " step " << t << " parameter " << i;
     }
@@ -105,8 +108,8 @@ TEST(Optimizers, EqualPyTorchs) {
       "adamw", at::kDouble, 1e-14);
   expect_same<torch::optim::Adam, torch::optim::AdamOptions>(
       "adam", at::kDouble, 1e-14);
-  expect_same<torch::optim::SGD, torch::optim::SGDOptions>(
-      "sgd", at::kDouble, 1e-14);
+  expect_same<torch::optim::SGD, torch::optim::SGDOptions>("sgd", at::kDouble,
+                                                           1e-14);
   expect_same<torch::optim::AdamW, torch::optim::AdamWOptions>(
       "adamw", at::kFloat, 1e-6);
 }
@@ -156,9 +159,7 @@ TEST(GradNorm, CoefficientIsThatOfClipGradNorm) {
   EXPECT_EQ(clip_coefficient(100.0, 0.0), 1.0);
 }
 
-LrSchedule schedule(const std::string& name) {
-  return {name, 1.0, 0.1, 4, 24};
-}
+LrSchedule schedule(const std::string& name) { return {name, 1.0, 0.1, 4, 24}; }
 
 TEST(LrSchedules, WarmUpAndEndWhereTheySay) {
   for (const std::string& name : lr_schedule_names()) {

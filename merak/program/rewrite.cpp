@@ -12,8 +12,8 @@ using graph::ValueId;
 void Rebuilder::copy_input(const graph::Input& input) {
   if (has(input.value)) return;
   map(input.value,
-      target_.add_input(input.kind, input.name,
-                        source_.value(input.value).type, input.trainable));
+      target_.add_input(input.kind, input.name, source_.value(input.value).type,
+                        input.trainable));
 }
 
 void Rebuilder::copy_node(NodeId id) {

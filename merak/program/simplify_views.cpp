@@ -20,8 +20,8 @@ constexpr std::array<std::string_view, 6> kReshapes = {
     "aten.expand", "aten._unsafe_view", "aten._reshape_alias"};
 
 // Views that undo themselves when applied twice with the same arguments.
-constexpr std::array<std::string_view, 2> kInvolutions = {
-    "aten.t", "aten.transpose.int"};
+constexpr std::array<std::string_view, 2> kInvolutions = {"aten.t",
+                                                          "aten.transpose.int"};
 
 template <std::size_t N>
 bool contains(const std::array<std::string_view, N>& names,
@@ -77,7 +77,8 @@ bool simplify_views(Graph& graph) {
     replaced[static_cast<std::size_t>(result)] = simplified(graph, node);
   }
   std::vector<graph::Output> outputs = graph.outputs();
-  for (graph::Output& output : outputs) output.value = replacement(output.value);
+  for (graph::Output& output : outputs)
+    output.value = replacement(output.value);
   graph.set_outputs(std::move(outputs));
   return changed;
 }

@@ -25,7 +25,8 @@ graph::Graph without_dropout(const graph::Graph& stage) {
         std::get<ValueId>(node.arguments.front());
   }
   std::vector<graph::Output> outputs = result.outputs();
-  for (graph::Output& output : outputs) output.value = replacement(output.value);
+  for (graph::Output& output : outputs)
+    output.value = replacement(output.value);
   result.set_outputs(std::move(outputs));
   return extract(result, result.outputs(), result.name());
 }

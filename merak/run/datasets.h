@@ -11,7 +11,7 @@
 namespace merak::run {
 
 struct RunData {
-  std::shared_ptr<const data::Tokenizer> tokenizer;      // null: none is named
+  std::shared_ptr<const data::Tokenizer> tokenizer;  // null: none is named
   std::shared_ptr<const data::TokenDataset> train;
   std::shared_ptr<const data::TokenDataset> validation;  // null: none is named
 };

@@ -24,9 +24,8 @@ std::vector<StageFigures> figures(const runtime::Trainer& trainer) {
   std::vector<StageFigures> list;
   for (int s = 0; s < stages; ++s) {
     const auto i = static_cast<std::size_t>(s);
-    const int end = i + 1 < first.size()
-                        ? first[i + 1]
-                        : model.partition.sharding.count;
+    const int end =
+        i + 1 < first.size() ? first[i + 1] : model.partition.sharding.count;
     list.push_back({ranks[i], first[i], end - 1, 0, 0});
   }
   for (const runtime::ParameterInfo& info : model.parameters) {
@@ -59,16 +58,15 @@ nlohmann::ordered_json plan_json(const config::Config& config,
                                  const runtime::Trainer& trainer) {
   const config::Layout& layout = trainer.layout();
   const config::Batch batch = config::resolve_batch(config, layout);
-  nlohmann::ordered_json plan = {
-      {"layout",
-       {{"data", layout.data},
-        {"tensor", layout.tensor},
-        {"pipeline", layout.pipeline}}},
-      {"chunks", config.parallel.chunks},
-      {"schedule", runtime::schedule_of(config)},
-      {"micro_batch_size", batch.micro_batch_size},
-      {"micro_batches", batch.micro_batches},
-      {"stages", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json plan = {{"layout",
+                                  {{"data", layout.data},
+                                   {"tensor", layout.tensor},
+                                   {"pipeline", layout.pipeline}}},
+                                 {"chunks", config.parallel.chunks},
+                                 {"schedule", runtime::schedule_of(config)},
+                                 {"micro_batch_size", batch.micro_batch_size},
+                                 {"micro_batches", batch.micro_batches},
+                                 {"stages", nlohmann::ordered_json::array()}};
   for (const StageFigures& stage : figures(trainer)) {
     plan["stages"].push_back({{"pipeline_rank", stage.rank},
                               {"first_shard", stage.first_shard},

@@ -152,8 +152,8 @@ void RankRun::compare_fingerprints() {
   config::Config shared = config_;
   shared.run.dir.clear();  // may be another path on another host
   const std::string own = fmt::format(
-      "{:016x}", xxh64(config::to_toml(shared) +
-                       schedule::to_text(trainer_->actions())));
+      "{:016x}",
+      xxh64(config::to_toml(shared) + schedule::to_text(trainer_->actions())));
   const auto all = runtime::gather_text(*world_, own);
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank] == all[0]) continue;
@@ -182,8 +182,8 @@ void RankRun::resume() {
       runtime::gather_text(*world_, is_first() ? find_checkpoint() : "")[0];
   if (path.empty()) return;
   trainer_->restore(checkpoint::open_checkpoint(
-      path, is_first() ? checkpoint::Depth::kData
-                       : checkpoint::Depth::kStructure));
+      path,
+      is_first() ? checkpoint::Depth::kData : checkpoint::Depth::kStructure));
   const runtime::TrainerState& state = trainer_->state();
   saved_step_ = state.step;
   if (!is_first()) return;

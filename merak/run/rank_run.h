@@ -17,8 +17,8 @@
 namespace merak::run {
 
 struct RunResult {
-  std::int64_t steps = 0;         // done in all, those before a resume included
-  std::optional<double> loss;     // of the last step; none: nothing was left
+  std::int64_t steps = 0;      // done in all, those before a resume included
+  std::optional<double> loss;  // of the last step; none: nothing was left
   std::optional<double> validation_loss;
   // Of the training text, measured on the validation text; where both are
   // small enough to count.

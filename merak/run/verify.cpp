@@ -25,7 +25,8 @@ using Numbers = std::vector<StepNumbers>;
 StepNumbers numbers_of(const runtime::StepReport& step,
                        const runtime::Trainer& trainer) {
   StepNumbers numbers{step.loss, step.grad_norm, {}, {}};
-  for (const runtime::Parameter& parameter : trainer.parameters().parameters()) {
+  for (const runtime::Parameter& parameter :
+       trainer.parameters().parameters()) {
     numbers.parameters[parameter.name] = parameter.value.clone();
     if (parameter.trainable) {
       numbers.gradients[parameter.name] =
@@ -68,8 +69,8 @@ class Comparison {
     double difference = 0;
     if (!equal) {
       const double scale = wanted.abs().max().item<double>();
-      difference = found.sub(wanted).abs().max().item<double>() /
-                   std::max(scale, 1e-30);
+      difference =
+          found.sub(wanted).abs().max().item<double>() / std::max(scale, 1e-30);
     }
     judge(what, equal, difference,
           fmt::format("elements differ by up to {:.3g} of the largest",
@@ -106,8 +107,8 @@ Verification verify(const config::Config& given, const config::Layout& layout,
   }
   result.precision = config.train.precision;
   const auto model = [&] { return runtime::load_model(config); };
-  const RunData data = open_data(config, model().vocabulary_size,
-                                 cache_folder_of(config));
+  const RunData data =
+      open_data(config, model().vocabulary_size, cache_folder_of(config));
   const runtime::Datasets datasets{data.train, nullptr};
 
   config::Config one = config;

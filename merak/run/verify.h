@@ -15,13 +15,13 @@
 namespace merak::run {
 
 struct Verification {
-  bool exact = false;      // bits were compared
-  std::string precision;   // "fp32"
-  double tolerance = 0;    // relative, where bits were not
+  bool exact = false;     // bits were compared
+  std::string precision;  // "fp32"
+  double tolerance = 0;   // relative, where bits were not
   std::int64_t steps = 0;
-  std::int64_t compared = 0;    // losses, norms and tensors
-  double largest = 0;           // relative difference met, within tolerance
-  std::string first_difference; // empty: none. What, where, both values
+  std::int64_t compared = 0;     // losses, norms and tensors
+  double largest = 0;            // relative difference met, within tolerance
+  std::string first_difference;  // empty: none. What, where, both values
 };
 
 Verification verify(const config::Config& config, const config::Layout& layout,

@@ -32,8 +32,8 @@ Batch BatchSource::load(std::int64_t step, std::int64_t micro_batch) {
 BatchPosition BatchSource::position(std::int64_t seed, std::int64_t step,
                                     std::int64_t micro_batch) const {
   const auto samples = static_cast<std::int64_t>(sampler_.micro_batch);
-  const auto share = static_cast<std::int64_t>(sampler_.global_batch /
-                                               sampler_.data_ranks);
+  const auto share =
+      static_cast<std::int64_t>(sampler_.global_batch / sampler_.data_ranks);
   return {seed, step, data_rank_ * share + micro_batch * samples, samples};
 }
 

@@ -25,9 +25,10 @@ Graph extract_count(const Graph& model) {
     if (input.kind == InputKind::kUser || input.kind == InputKind::kConstant) {
       continue;
     }
-    fail_usage("the divisor of the model's loss depends on {} '{}': it must "
-               "depend on the batch alone",
-               graph::name_of(input.kind), input.name);
+    fail_usage(
+        "the divisor of the model's loss depends on {} '{}': it must "
+        "depend on the batch alone",
+        graph::name_of(input.kind), input.name);
   }
   return graph;
 }

@@ -30,9 +30,9 @@ struct ParameterInfo {
 // The same on every rank. Parameters are ordered by name: sums over them (the
 // gradient norm) are made in this order, whatever the layout.
 struct CompiledModel {
-  graph::Graph model;         // functional, loss as "loss_sum"
-  trace::Constants constants; // of the model graph
-  graph::Graph count;         // from the batch to "count", the loss's divisor
+  graph::Graph model;          // functional, loss as "loss_sum"
+  trace::Constants constants;  // of the model graph
+  graph::Graph count;          // from the batch to "count", the loss's divisor
   partition::Partition partition;
   partition::StagedModel staged;
   std::vector<ParameterInfo> parameters;

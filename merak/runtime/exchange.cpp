@@ -9,9 +9,9 @@ template <typename T>
 void sum_values(dist::Communicator* group, std::span<T> values, DType dtype) {
   if (group == nullptr || group->size() < 2 || values.empty()) return;
   group
-      ->all_reduce({values.data(), static_cast<std::int64_t>(values.size()),
-                    dtype},
-                   dist::ReduceOp::kSum)
+      ->all_reduce(
+          {values.data(), static_cast<std::int64_t>(values.size()), dtype},
+          dist::ReduceOp::kSum)
       ->wait();
 }
 
@@ -40,10 +40,9 @@ std::vector<double> gather(dist::Communicator& group,
   std::vector<double> own(values.begin(), values.end());
   std::vector<double> all(own.size() * static_cast<std::size_t>(group.size()));
   group
-      .all_gather({own.data(), static_cast<std::int64_t>(own.size()),
-                   DType::kF64},
-                  {all.data(), static_cast<std::int64_t>(all.size()),
-                   DType::kF64})
+      .all_gather(
+          {own.data(), static_cast<std::int64_t>(own.size()), DType::kF64},
+          {all.data(), static_cast<std::int64_t>(all.size()), DType::kF64})
       ->wait();
   return all;
 }
@@ -57,15 +56,14 @@ std::vector<std::string> gather_text(dist::Communicator& group,
   own.resize(static_cast<std::size_t>(std::max<std::int64_t>(longest, 1)));
   std::string all(own.size() * sizes.size(), '\0');
   group
-      .all_gather({own.data(), static_cast<std::int64_t>(own.size()),
-                   DType::kU8},
-                  {all.data(), static_cast<std::int64_t>(all.size()),
-                   DType::kU8})
+      .all_gather(
+          {own.data(), static_cast<std::int64_t>(own.size()), DType::kU8},
+          {all.data(), static_cast<std::int64_t>(all.size()), DType::kU8})
       ->wait();
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    texts.push_back(all.substr(i * own.size(),
-                               static_cast<std::size_t>(sizes[i])));
+    texts.push_back(
+        all.substr(i * own.size(), static_cast<std::size_t>(sizes[i])));
   }
   return texts;
 }

@@ -62,8 +62,7 @@ class Executor::Frame {
       results_.clear();
       call(step);
     } catch (const c10::Error& error) {
-      const graph::Node& node =
-          executor_.program_.nodes()[index];
+      const graph::Node& node = executor_.program_.nodes()[index];
       fail_runtime("{} in module '{}' failed: {}", node.op, node.module,
                    error.what_without_backtrace());
     }
@@ -106,8 +105,7 @@ class Executor::Frame {
   }
 
   void add(const Addition& addition) {
-    add_to_target(values_[at_index(addition.value)],
-                  targets_[addition.target]);
+    add_to_target(values_[at_index(addition.value)], targets_[addition.target]);
     if (on_target_) on_target_(addition.target);
   }
 

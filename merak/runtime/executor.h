@@ -76,8 +76,8 @@ class Executor {
   std::vector<Step> steps_;
   std::vector<graph::ValueId> unused_inputs_;
   std::vector<std::string> targets_;
-  std::vector<Addition> input_additions_;   // gradients that are inputs
-  std::vector<graph::ValueId> returned_;    // by output; kNoValue: accumulated
+  std::vector<Addition> input_additions_;  // gradients that are inputs
+  std::vector<graph::ValueId> returned_;   // by output; kNoValue: accumulated
 };
 
 }  // namespace merak::runtime

@@ -119,8 +119,7 @@ std::vector<std::int32_t> generate(
     const auto context = static_cast<std::size_t>(spec.max_sequence_length);
     const std::size_t first = text.size() > context ? text.size() - context : 0;
     const at::Tensor ids =
-        at::tensor(at::ArrayRef<std::int64_t>(text).slice(first))
-            .unsqueeze(0);
+        at::tensor(at::ArrayRef<std::int64_t>(text).slice(first)).unsqueeze(0);
     const at::Tensor logits =
         model.forward({{"input_ids", ids}}).front().second;
     const at::Tensor last =

@@ -15,9 +15,9 @@ namespace merak::runtime {
 
 struct SamplingOptions {
   std::int64_t max_new_tokens = 64;
-  double temperature = 1.0;   // 0: always the likeliest token
-  std::int64_t top_k = 0;     // 0: off
-  double top_p = 1.0;         // 1: off
+  double temperature = 1.0;  // 0: always the likeliest token
+  std::int64_t top_k = 0;    // 0: off
+  double top_p = 1.0;        // 1: off
   std::uint64_t seed = 1234;
 };
 

@@ -40,13 +40,13 @@ std::vector<TiedGroup> make_tied_groups(const CompiledModel& model,
   for (const ParameterInfo& info : model.parameters) {
     std::vector<int> pipeline_of_use;
     for (int stage : stages_of_uses(model, info)) {
-      pipeline_of_use.push_back(
-          rank_of_stage[static_cast<std::size_t>(stage)]);
+      pipeline_of_use.push_back(rank_of_stage[static_cast<std::size_t>(stage)]);
     }
     const std::set<int> owners(pipeline_of_use.begin(), pipeline_of_use.end());
     if (owners.size() < 2 || !info.trainable) continue;
     std::map<int, int> place;  // of a pipeline rank in the group
-    for (int owner : owners) place.emplace(owner, static_cast<int>(place.size()));
+    for (int owner : owners)
+      place.emplace(owner, static_cast<int>(place.size()));
     std::vector<int> owner_of_use;
     for (int pipeline : pipeline_of_use) {
       owner_of_use.push_back(place.at(pipeline));
@@ -105,9 +105,8 @@ void GradientReducer::use_ready(const std::string& use) {
 void GradientReducer::start(std::size_t bucket) {
   started_[bucket] = true;
   if (data_ == nullptr || data_->size() < 2) return;
-  works_.push_back(
-      data_->all_reduce(buffer_of(parameters_.buckets()[bucket].flat),
-                        dist::ReduceOp::kSum));
+  works_.push_back(data_->all_reduce(
+      buffer_of(parameters_.buckets()[bucket].flat), dist::ReduceOp::kSum));
 }
 
 void GradientReducer::finish_buckets() {

@@ -46,10 +46,10 @@ void linear_cross_entropy(Arguments in, const GradientTarget& target,
                             const at::Tensor&, const at::Tensor&, std::int64_t,
                             at::Tensor&, bool)>();
   at::Tensor buffer = target.buffer;
-  out.push_back(accumulate.call(
-      in[0].toTensor(), in[1].toTensor(), in[2].toTensor(), in[3].toTensor(),
-      in[4].toTensor(), in[5].toTensor(), in[6].toInt(), buffer,
-      target.overwrite));
+  out.push_back(accumulate.call(in[0].toTensor(), in[1].toTensor(),
+                                in[2].toTensor(), in[3].toTensor(),
+                                in[4].toTensor(), in[5].toTensor(),
+                                in[6].toInt(), buffer, target.overwrite));
   out.emplace_back();
 }
 

@@ -46,8 +46,8 @@ const SinkRule* find_sink(const std::string& op, std::size_t result);
 // A rule applied to a step of a program.
 struct SinkPlan {
   const SinkRule* rule;
-  std::size_t target;      // index among the accumulated outputs
-  bool transposed;         // the output is the transpose of the result
+  std::size_t target;  // index among the accumulated outputs
+  bool transposed;     // the output is the transpose of the result
 };
 
 // What takes a plain gradient tensor.

@@ -11,8 +11,7 @@ namespace {
 partition::PartitionOptions partition_options(const config::Config& config,
                                               const config::Layout& layout) {
   partition::PartitionOptions options;
-  options.stages =
-      static_cast<int>(layout.pipeline * config.parallel.chunks);
+  options.stages = static_cast<int>(layout.pipeline * config.parallel.chunks);
   options.sharding =
       partition::sharding_method_from_name(config.parallel.sharding);
   options.method = partition::stage_method_from_name(config.parallel.partition);
@@ -68,12 +67,11 @@ schedule::ActionLists actions_for(const config::Config& config,
                                   const config::Layout& layout,
                                   const CompiledModel& model) {
   const config::Batch batch = config::resolve_batch(config, layout);
-  return schedule::make_schedule(
-      schedule_of(config),
-      {static_cast<int>(model.staged.stages.size()),
-       static_cast<int>(batch.micro_batches),
-       static_cast<int>(config.parallel.chunks)},
-      edges_of(model));
+  return schedule::make_schedule(schedule_of(config),
+                                 {static_cast<int>(model.staged.stages.size()),
+                                  static_cast<int>(batch.micro_batches),
+                                  static_cast<int>(config.parallel.chunks)},
+                                 edges_of(model));
 }
 
 }  // namespace merak::runtime

@@ -31,9 +31,9 @@ ordered_json read_config_json(const std::string& folder) {
 // both sides.
 at::Tensor read_weight(const checkpoint::WeightFolder& folder,
                        const ParameterInfo& info) {
-  at::Tensor tensor =
-      at::empty(info.type.shape, at::TensorOptions().dtype(
-                                     trace::to_scalar_type(info.type.dtype)));
+  at::Tensor tensor = at::empty(
+      info.type.shape,
+      at::TensorOptions().dtype(trace::to_scalar_type(info.type.dtype)));
   const checkpoint::TensorSpec wanted{info.name, info.type.dtype,
                                       info.type.shape};
   folder.read(wanted, checkpoint::whole(info.type.shape),
@@ -111,8 +111,8 @@ TrainableModel load_model(const config::Config& config) {
   } else {
     model.check_initial_value = [](const ParameterInfo&) {};
     const auto seed = static_cast<std::uint64_t>(config.train.seed);
-    model.initial_value = [deferred, seed, view = model.view](
-                              const ParameterInfo& info) {
+    model.initial_value = [deferred, seed,
+                           view = model.view](const ParameterInfo& info) {
       return deferred->materialize(find_tensor(view, info.name), info.name,
                                    seed);
     };
@@ -127,8 +127,8 @@ std::shared_ptr<models::Model> build_with_values(
   const std::shared_ptr<models::Model> module =
       deferred.build([&] { return spec.build(type); });
   for (auto& item : module->named_parameters()) {
-    const ParameterInfo info{item.key(), trace::type_of(item.value()), true,
-                             {0}, 1};
+    const ParameterInfo info{
+        item.key(), trace::type_of(item.value()), true, {0}, 1};
     item.value().set_data(value(info));
   }
   return module;

@@ -38,10 +38,10 @@ ParameterStore::ParameterStore(
     const bool first = std::find(stages.begin(), stages.end(),
                                  info.stages.front()) != stages.end();
     by_name_[info.name] = parameters_.size();
-    parameters_.push_back({info.name, fill(info), info.trainable, first,
-                           std::vector<at::Tensor>(
-                               static_cast<std::size_t>(info.uses)),
-                           info.stages});
+    parameters_.push_back(
+        {info.name, fill(info), info.trainable, first,
+         std::vector<at::Tensor>(static_cast<std::size_t>(info.uses)),
+         info.stages});
   }
   for (const ParameterInfo& info : model.buffers) {
     if (intersects(info.stages, stages)) buffers_[info.name] = fill(info);
@@ -77,10 +77,10 @@ void ParameterStore::make_buckets(
       gradients_[use] = gradient;
       bucket_of_[use] = buckets_.size();
       const std::string name = partition::parameter_of_use(use);
-      const auto number =
-          use.size() == name.size()
-              ? std::size_t{0}
-              : static_cast<std::size_t>(std::stoi(use.substr(name.size() + 1)));
+      const auto number = use.size() == name.size()
+                              ? std::size_t{0}
+                              : static_cast<std::size_t>(
+                                    std::stoi(use.substr(name.size() + 1)));
       parameters_[by_name_.at(name)].gradients.at(number) = gradient;
     }
     buckets_.push_back(std::move(bucket));

@@ -25,8 +25,7 @@ std::vector<BoundaryValue> values_of(const Edge& edge, bool gradients) {
 }
 
 const Edge& edge_of(const std::vector<Edge>& edges, const Action& message) {
-  const auto [source, destination] =
-      std::minmax({message.stage, message.peer});
+  const auto [source, destination] = std::minmax({message.stage, message.peer});
   for (const Edge& edge : edges) {
     if (edge.source == source && edge.destination == destination) return edge;
   }

@@ -60,8 +60,8 @@ void Saver::save(const TrainerState& state, const ParameterStore& parameters,
   if (options_.writes) {
     for (const Parameter& parameter : parameters.parameters()) {
       if (!parameter.norm_owner) continue;  // a copy: the owner saves it
-      tensors.push_back(shard_of(checkpoint::kWeight, parameter.name,
-                                 parameter.value));
+      tensors.push_back(
+          shard_of(checkpoint::kWeight, parameter.name, parameter.value));
       if (!parameter.trainable) continue;
       for (const std::string& name : optimizer.state_names()) {
         tensors.push_back(shard_of(name, parameter.name,
@@ -70,8 +70,8 @@ void Saver::save(const TrainerState& state, const ParameterStore& parameters,
     }
   }
   pending_ = state;
-  saver_.start(system_files(),
-               {folder_of(options_), state.step, world_.rank()}, tensors);
+  saver_.start(system_files(), {folder_of(options_), state.step, world_.rank()},
+               tensors);
 }
 
 void Saver::finish() {
@@ -95,11 +95,11 @@ void Saver::publish(const std::string& manifest) {
       const nlohmann::json trainer = {{"step", pending_.step},
                                       {"updates", pending_.updates},
                                       {"seed", pending_.seed}};
-      checkpoint::publish(system_files(),
-                          {folder_of(options_), pending_.step,
-                           options_.layout_json, options_.model_json,
-                           trainer.dump(), options_.keep},
-                          manifests, &warn);
+      checkpoint::publish(
+          system_files(),
+          {folder_of(options_), pending_.step, options_.layout_json,
+           options_.model_json, trainer.dump(), options_.keep},
+          manifests, &warn);
     } catch (const Error& error) {
       failure = error.what();
     }
@@ -127,8 +127,7 @@ TrainerState restore(const checkpoint::Checkpoint& checkpoint,
                      optim::Optimizer& optimizer) {
   checkpoint.require(checkpoint_tensors(model, optimizer));
   for (Parameter& parameter : parameters.parameters()) {
-    read_into(checkpoint, checkpoint::kWeight, parameter.name,
-              parameter.value);
+    read_into(checkpoint, checkpoint::kWeight, parameter.name, parameter.value);
     if (!parameter.trainable) continue;
     for (const std::string& state : optimizer.state_names()) {
       read_into(checkpoint, state, parameter.name,
@@ -139,8 +138,8 @@ TrainerState restore(const checkpoint::Checkpoint& checkpoint,
                                              /*allow_exceptions=*/false);
   TrainerState state;
   state.step = checkpoint.step();
-  state.updates = trainer.is_object() ? trainer.value("updates", state.step)
-                                      : state.step;
+  state.updates =
+      trainer.is_object() ? trainer.value("updates", state.step) : state.step;
   state.seed = trainer.is_object() ? trainer.value("seed", std::int64_t{0}) : 0;
   return state;
 }

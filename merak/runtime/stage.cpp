@@ -98,8 +98,8 @@ Stage::Stage(const CompiledModel& model, int index, StagePrograms programs,
   backward_weight_ = make(graphs.backward_weight, programs.training.constants);
   evaluation_ = make(programs.evaluation.graph, programs.evaluation.constants);
   for (Source& source : backward_input_.sources) {
-    source.last = graphs.backward_weight.find_input(
-                      InputKind::kBoundary, source.name) == nullptr;
+    source.last = graphs.backward_weight.find_input(InputKind::kBoundary,
+                                                    source.name) == nullptr;
   }
 }
 
@@ -112,9 +112,8 @@ Stage::Program Stage::make_program(const Graph& graph,
   ExecutorOptions options;
   options.device = device_;
   options.accumulated = parameter_gradients(graph, stage);
-  Program program{Executor(graph, options),
-                  sources_of(graph, own, model, parameters),
-                  {}};
+  Program program{
+      Executor(graph, options), sources_of(graph, own, model, parameters), {}};
   for (const std::string& name : program.executor.accumulated()) {
     program.targets.push_back(parameters.gradient(without_prefix(name)));
   }
@@ -138,8 +137,8 @@ std::vector<Stage::Source> Stage::sources_of(const Graph& program,
         break;
       case InputKind::kConstant: {
         const auto found = own.find(input.name);
-        source.fixed = found != own.end() ? found->second
-                                          : model.constants.at(input.name);
+        source.fixed =
+            found != own.end() ? found->second : model.constants.at(input.name);
         break;
       }
       case InputKind::kUser:
@@ -258,9 +257,8 @@ void Stage::drop_unneeded(MicroBatch& micro_batch) const {
   std::erase_if(micro_batch.boundary, [&](const auto& item) {
     return boundary.count(item.first) == 0;
   });
-  std::erase_if(micro_batch.batch, [&](const auto& item) {
-    return batch.count(item.first) == 0;
-  });
+  std::erase_if(micro_batch.batch,
+                [&](const auto& item) { return batch.count(item.first) == 0; });
 }
 
 at::Tensor Stage::output(int micro_batch, const std::string& name) const {
@@ -286,7 +284,8 @@ void Stage::run_backward(
     targets.push_back({buffer, overwrite});
   }
   const auto on_target = [&](std::size_t target) {
-    if (on_parameter) on_parameter(without_prefix(executor.accumulated()[target]));
+    if (on_parameter)
+      on_parameter(without_prefix(executor.accumulated()[target]));
   };
   std::vector<at::Tensor> outputs =
       executor.run(std::move(inputs), targets, on_target);

@@ -135,10 +135,10 @@ void Trainer::make_optimizer() {
     slots.push_back({parameter.name, parameter.value, gradient_of(parameter)});
   }
   const config::OptimizerConfig& options = config_.optimizer;
-  optimizer_ = optim::make_optimizer(
-      {options.name, options.betas[0], options.betas[1], options.eps,
-       options.weight_decay},
-      std::move(slots));
+  optimizer_ =
+      optim::make_optimizer({options.name, options.betas[0], options.betas[1],
+                             options.eps, options.weight_decay},
+                            std::move(slots));
 }
 
 void Trainer::make_stages(std::vector<StagePrograms> programs) {
@@ -155,19 +155,16 @@ void Trainer::make_stages(std::vector<StagePrograms> programs) {
 void Trainer::make_engines() {
   channels_ = std::make_unique<dist::PeerChannels>(
       *world_.factory, all_lanes(world_.mesh, pipeline_of_stage_, edges_));
-  const auto ranks =
-      world_ranks(world_.mesh, pipeline_of_stage_, coordinate_);
+  const auto ranks = world_ranks(world_.mesh, pipeline_of_stage_, coordinate_);
   const auto own = static_cast<std::size_t>(coordinate_.pipeline);
   const engine::EngineOptions options{world_.mesh.label(world_.rank), false,
                                       world_.on_action, world_.recorder};
-  training_ = std::make_unique<engine::Engine>(actions_[own], edges_, ranks,
-                                               *stages_, channels_.get(),
-                                               options);
+  training_ = std::make_unique<engine::Engine>(
+      actions_[own], edges_, ranks, *stages_, channels_.get(), options);
   const ActionLists evaluation = schedule::make_evaluation(
       pipeline_of_stage_, static_cast<int>(batch_.micro_batches), edges_);
-  evaluation_ = std::make_unique<engine::Engine>(evaluation[own], edges_, ranks,
-                                                 *stages_, channels_.get(),
-                                                 options);
+  evaluation_ = std::make_unique<engine::Engine>(
+      evaluation[own], edges_, ranks, *stages_, channels_.get(), options);
 }
 
 void Trainer::make_sources() {
@@ -193,9 +190,8 @@ void Trainer::make_sources() {
 StepInput Trainer::input_from(BatchSource& source, std::int64_t step) {
   StepInput input;
   input.batch = [this, &source, step](int micro_batch) {
-    return std::pair(
-        source.load(step, micro_batch),
-        source.position(config_.train.seed, step, micro_batch));
+    return std::pair(source.load(step, micro_batch),
+                     source.position(config_.train.seed, step, micro_batch));
   };
   return input;
 }
@@ -246,8 +242,8 @@ std::vector<double> Trainer::sums_of_squares() const {
   std::vector<double> sums;
   auto own = parameters_->parameters().begin();
   for (const ParameterInfo& info : compiled_.parameters) {
-    const bool here = own != parameters_->parameters().end() &&
-                      own->name == info.name;
+    const bool here =
+        own != parameters_->parameters().end() && own->name == info.name;
     if (info.trainable) {
       sums.push_back(here && own->norm_owner
                          ? optim::sum_of_squares(gradient_of(*own))

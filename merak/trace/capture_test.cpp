@@ -1,10 +1,10 @@
 #include "merak/trace/capture.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
-#include <ATen/TensorOperators.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -65,10 +65,9 @@ TEST(Capture, KeepsInPlaceOperatorsAsTheyAre) {
 
 TEST(Capture, TiedParametersAreOneInput) {
   const at::Tensor w = at::rand({3, 3});
-  const CapturedModel model =
-      capture({{"a", w}, {"b", w}}, [&](const at::Tensor& x) {
-        return at::linear(at::linear(x, w), w);
-      });
+  const CapturedModel model = capture(
+      {{"a", w}, {"b", w}},
+      [&](const at::Tensor& x) { return at::linear(at::linear(x, w), w); });
   EXPECT_EQ(model.graph.inputs().size(), 2u);
 }
 

@@ -117,8 +117,9 @@ class InitTape final : public CallSink {
 void InitTape::call(const c10::OperatorHandle& op,
                     std::vector<c10::IValue>& stack) {
   const std::size_t first = stack.size() - op.schema().arguments().size();
-  Entry entry{op, {stack.begin() + static_cast<std::ptrdiff_t>(first),
-                   stack.end()}, {}};
+  Entry entry{op,
+              {stack.begin() + static_cast<std::ptrdiff_t>(first), stack.end()},
+              {}};
   const PassThrough pass;
   if (reads_values(op)) return read_values(op, stack, first);
   {

@@ -57,9 +57,9 @@ class StageRecording {
   void add_inputs(bool differentiable) {
     for (const graph::Input& input : stage_.inputs()) {
       at::Tensor& tensor = tensor_of(input.value);
-      tensor = functional_input(input.kind, input.name,
-                                stage_.value(input.value).type,
-                                input.trainable);
+      tensor =
+          functional_input(input.kind, input.name,
+                           stage_.value(input.value).type, input.trainable);
       tensor.set_requires_grad(differentiable && may_need_gradient(input));
     }
   }
@@ -83,7 +83,8 @@ class StageRecording {
       results.clear();
       OperatorCall::flatten_results(stack, results);
       for (std::size_t i = 0; i < node.results.size(); ++i) {
-        if (node.results[i] != kNoValue) tensor_of(node.results[i]) = results[i];
+        if (node.results[i] != kNoValue)
+          tensor_of(node.results[i]) = results[i];
       }
     }
   }

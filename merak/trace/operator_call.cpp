@@ -87,8 +87,8 @@ c10::OperatorHandle find_operator(const std::string& name) {
   const std::string overload =
       second == std::string::npos ? "" : name.substr(second + 1);
   if (first != std::string::npos) {
-    const std::string base = name.substr(0, first) + "::" +
-                             name.substr(first + 1, second - first - 1);
+    const std::string base = name.substr(0, first) +
+                             "::" + name.substr(first + 1, second - first - 1);
     const auto op = c10::Dispatcher::singleton().findSchema({base, overload});
     if (op) return *op;
   }

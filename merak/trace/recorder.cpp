@@ -75,8 +75,7 @@ graph::Argument Recorder::to_argument(const c10::Argument& formal,
 
 void Recorder::record(const c10::OperatorHandle& op,
                       std::span<const c10::IValue> arguments,
-                      std::span<const c10::IValue> results,
-                      bool grad_enabled) {
+                      std::span<const c10::IValue> results, bool grad_enabled) {
   const std::string name = op_name(op);
   const auto& formals = op.schema().arguments();
   std::vector<graph::Argument> operands;

@@ -1,6 +1,7 @@
 // Module paths while a model runs: a module of the zoo opens a Scope in its
 // forward, and nodes recorded inside carry the path ("transformer.h.3.attn").
-// Scopes are per thread and nest; without a recorder they cost a push and a pop.
+// Scopes are per thread and nest; without a recorder they cost a push and a
+// pop.
 #pragma once
 
 #include <string>

@@ -96,17 +96,17 @@ void native_layer_norm_backward(Arguments in, Results& out) {
 void where(Arguments in, Results& out) {
   const at::Tensor& a = in[1].toTensor();
   const at::Tensor& b = in[2].toTensor();
-  const Sizes sizes = at::infer_size(
-      in[0].toTensor().sizes(), at::infer_size(a.sizes(), b.sizes()));
-  out.emplace_back(like(a, sizes, at::promote_types(a.scalar_type(),
-                                                    b.scalar_type())));
+  const Sizes sizes = at::infer_size(in[0].toTensor().sizes(),
+                                     at::infer_size(a.sizes(), b.sizes()));
+  out.emplace_back(
+      like(a, sizes, at::promote_types(a.scalar_type(), b.scalar_type())));
 }
 
 void broadcast_to_first_two(Arguments in, Results& out) {
   const at::Tensor& self = in[0].toTensor();
-  out.emplace_back(
-      like(self, at::infer_size(self.sizes(), in[1].toTensor().sizes()),
-           self.scalar_type()));
+  out.emplace_back(like(self,
+                        at::infer_size(self.sizes(), in[1].toTensor().sizes()),
+                        self.scalar_type()));
 }
 
 void same_as_first(Arguments in, Results& out) {
@@ -137,8 +137,7 @@ void flash_attention(Arguments in, Results& out) {
 void flash_attention_backward(Arguments in, Results& out) {
   for (std::size_t i = 1; i <= 3; ++i) {
     const at::Tensor& x = in[i].toTensor();
-    out.emplace_back(
-        heads_inside(x, x.size(2), {x.size(3)}, x.scalar_type()));
+    out.emplace_back(heads_inside(x, x.size(2), {x.size(3)}, x.scalar_type()));
   }
 }
 
@@ -157,16 +156,17 @@ void convolution(Arguments in, Results& out) {
   const auto at = [](const c10::List<std::int64_t>& list, std::size_t i) {
     return list.size() == 1 ? list.get(0) : list.get(i);
   };
-  Sizes sizes = {x.size(0), transposed ? weight.size(1) * in[8].toInt()
-                                       : weight.size(0)};
+  Sizes sizes = {x.size(0),
+                 transposed ? weight.size(1) * in[8].toInt() : weight.size(0)};
   for (std::int64_t dim = 2; dim < x.dim(); ++dim) {
     const auto i = static_cast<std::size_t>(dim - 2);
     const std::int64_t reach = at(dilation, i) * (weight.size(dim) - 1);
-    sizes.push_back(
-        transposed ? (x.size(dim) - 1) * at(stride, i) - 2 * at(padding, i) +
-                         reach + at(extra, i) + 1
-                   : (x.size(dim) + 2 * at(padding, i) - reach - 1) /
-                             at(stride, i) + 1);
+    sizes.push_back(transposed
+                        ? (x.size(dim) - 1) * at(stride, i) -
+                              2 * at(padding, i) + reach + at(extra, i) + 1
+                        : (x.size(dim) + 2 * at(padding, i) - reach - 1) /
+                                  at(stride, i) +
+                              1);
   }
   out.emplace_back(like(x, sizes, x.scalar_type()));
 }
@@ -176,9 +176,9 @@ void convolution_backward(Arguments in, Results& out) {
   const at::Tensor& weight = in[2].toTensor();
   out.emplace_back(mask[0] ? contiguous_like(in[1].toTensor()) : at::Tensor());
   out.emplace_back(mask[1] ? contiguous_like(weight) : at::Tensor());
-  out.emplace_back(mask[2] ? like(weight, {in[0].toTensor().size(1)},
-                                  weight.scalar_type())
-                           : at::Tensor());
+  out.emplace_back(
+      mask[2] ? like(weight, {in[0].toTensor().size(1)}, weight.scalar_type())
+              : at::Tensor());
 }
 
 void cross_entropy_sum(Arguments in, Results& out) {

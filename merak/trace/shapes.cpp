@@ -112,8 +112,8 @@ void name_device(const c10::FunctionSchema& schema,
   }
 }
 
-void run_on_meta(const c10::OperatorHandle& op,
-                 std::vector<c10::IValue>& stack, std::size_t first) {
+void run_on_meta(const c10::OperatorHandle& op, std::vector<c10::IValue>& stack,
+                 std::size_t first) {
   const std::span<const c10::IValue> arguments(&stack[first],
                                                stack.size() - first);
   const c10::Device device = device_of(arguments);
@@ -124,9 +124,10 @@ void run_on_meta(const c10::OperatorHandle& op,
   try {
     op.callBoxed(&meta);
   } catch (const c10::NotImplementedError&) {
-    fail_usage("operator {} in module '{}' cannot be captured: LibTorch has no "
-               "meta kernel for it, and merak/trace/shape_rules.cpp no rule",
-               op_name(op), current_scope());
+    fail_usage(
+        "operator {} in module '{}' cannot be captured: LibTorch has no "
+        "meta kernel for it, and merak/trace/shape_rules.cpp no rule",
+        op_name(op), current_scope());
   }
   const auto& returns = op.schema().returns();
   for (std::size_t i = 0; i < meta.size(); ++i) {
@@ -161,9 +162,10 @@ void infer_results(const c10::OperatorHandle& op,
   }
   const std::string name = op_name(op);
   if (reads_values(op)) {
-    fail_usage("module '{}' reads a tensor's value ({}) while it is captured: "
-               "a graph cannot branch on values; compute with tensors instead",
-               current_scope(), name);
+    fail_usage(
+        "module '{}' reads a tensor's value ({}) while it is captured: "
+        "a graph cannot branch on values; compute with tensors instead",
+        current_scope(), name);
   }
   if (const ShapeRule* rule = find_shape_rule(name)) {
     std::vector<c10::IValue> results;

@@ -30,9 +30,8 @@ bool is_metadata_query(const c10::OperatorHandle& op);
 // True for an operator that returns values of tensors as plain numbers.
 bool reads_values(const c10::OperatorHandle& op);
 
-using ShapeRule =
-    std::function<void(std::span<const c10::IValue> arguments,
-                       std::vector<c10::IValue>& results)>;
+using ShapeRule = std::function<void(std::span<const c10::IValue> arguments,
+                                     std::vector<c10::IValue>& results)>;
 
 // The rule for "aten.embedding", or null.
 const ShapeRule* find_shape_rule(const std::string& op);

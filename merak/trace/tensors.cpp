@@ -59,9 +59,10 @@ DType to_dtype(at::ScalarType type) {
   for (const auto& [ours, theirs] : kTypes) {
     if (theirs == type) return ours;
   }
-  fail_usage("tensors of type {} cannot be captured; known are bool, integers "
-             "of 8 to 64 bits, f16, bf16, f32 and f64",
-             c10::toString(type));
+  fail_usage(
+      "tensors of type {} cannot be captured; known are bool, integers "
+      "of 8 to 64 bits, f16, bf16, f32 and f64",
+      c10::toString(type));
 }
 
 at::ScalarType to_scalar_type(DType dtype) {
@@ -69,8 +70,8 @@ at::ScalarType to_scalar_type(DType dtype) {
 }
 
 graph::TensorType type_of(const at::Tensor& tensor) {
-  graph::TensorType type{to_dtype(tensor.scalar_type()), tensor.sizes().vec(),
-                         {}};
+  graph::TensorType type{
+      to_dtype(tensor.scalar_type()), tensor.sizes().vec(), {}};
   if (!tensor.is_contiguous()) type.strides = tensor.strides().vec();
   return type;
 }

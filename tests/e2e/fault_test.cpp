@@ -11,10 +11,10 @@ namespace merak::testing {
 namespace {
 
 namespace fs = std::filesystem;
+using std::chrono::seconds;
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
-using std::chrono::seconds;
 
 // Long enough never to end by itself.
 const Arguments kEndless = {"train.steps=100000", "parallel.pipeline=3",
@@ -42,8 +42,8 @@ bool has_checkpoint(const fs::path& run) {
 TEST_P(Faults, EndTheRunAndSayWhere) {
   const RunFolder files;
   Program program(files.path(), files.train("a", kEndless));
-  ASSERT_TRUE(wait_until(
-      [&] { return has_checkpoint(files.run("a")); }, seconds(60)))
+  ASSERT_TRUE(
+      wait_until([&] { return has_checkpoint(files.run("a")); }, seconds(60)))
       << program.errors();
   const pid_t victim = program.rank(GetParam().rank);
   ASSERT_NE(victim, 0);
@@ -56,13 +56,13 @@ TEST_P(Faults, EndTheRunAndSayWhere) {
   EXPECT_THAT(program.errors(),
               AllOf(ContainsRegex("rank " + std::to_string(GetParam().rank)),
                     HasSubstr(label), ContainsRegex("at step [0-9]+")));
-  EXPECT_TRUE(wait_until([&] { return program.descendants().empty(); },
-                         seconds(5)));
+  EXPECT_TRUE(
+      wait_until([&] { return program.descendants().empty(); }, seconds(5)));
 
   // Training goes on from what is there.
   Finished inspected;
-  for (const auto& item : fs::directory_iterator(files.run("a") /
-                                                 "checkpoints")) {
+  for (const auto& item :
+       fs::directory_iterator(files.run("a") / "checkpoints")) {
     if (!fs::exists(item.path() / "checkpoint.json")) continue;
     inspected = run_merak(files.path(), {"inspect", item.path().string()});
     EXPECT_EQ(inspected.code, 0) << inspected.output;
@@ -84,8 +84,8 @@ INSTANTIATE_TEST_SUITE_P(Ranks, Faults,
 TEST(Faults, FlightRecordersAreLeftInTheRunFolder) {
   const RunFolder files;
   Program program(files.path(), files.train("a", kEndless));
-  ASSERT_TRUE(wait_until([&] { return files.steps("a").size() > 2; },
-                         seconds(60)));
+  ASSERT_TRUE(
+      wait_until([&] { return files.steps("a").size() > 2; }, seconds(60)));
   kill(program.rank(1), SIGKILL);
   program.wait(seconds(60));
   EXPECT_TRUE(fs::exists(files.run("a") / "flight-0.json"));
@@ -95,12 +95,12 @@ TEST(Faults, FlightRecordersAreLeftInTheRunFolder) {
 TEST(Faults, AKilledLauncherLeavesNoRanks) {
   const RunFolder files;
   Program program(files.path(), files.train("a", kEndless));
-  ASSERT_TRUE(wait_until([&] { return files.steps("a").size() > 2; },
-                         seconds(60)));
+  ASSERT_TRUE(
+      wait_until([&] { return files.steps("a").size() > 2; }, seconds(60)));
   program.signal(SIGKILL);
   EXPECT_EQ(program.wait(seconds(5)), 128 + SIGKILL);
-  EXPECT_TRUE(wait_until([&] { return program.descendants().empty(); },
-                         seconds(15)));
+  EXPECT_TRUE(
+      wait_until([&] { return program.descendants().empty(); }, seconds(15)));
 }
 
 // An orderly end: the step in work is finished and saved.
@@ -110,8 +110,8 @@ TEST(Faults, TerminationSavesAndTheSameCommandGoesOn) {
                          "checkpoint.every=1000"};
   {
     Program program(files.path(), files.train("a", set));
-    ASSERT_TRUE(wait_until([&] { return files.steps("a").size() > 5; },
-                           seconds(60)));
+    ASSERT_TRUE(
+        wait_until([&] { return files.steps("a").size() > 5; }, seconds(60)));
     program.signal(SIGTERM);
     EXPECT_EQ(program.wait(seconds(60)), 128 + SIGTERM) << program.errors();
     EXPECT_THAT(program.output(), HasSubstr("stopped by signal 15"));
@@ -123,7 +123,8 @@ TEST(Faults, TerminationSavesAndTheSameCommandGoesOn) {
   more.push_back("lr_schedule.warmup_steps=2");
   const Finished finished = run_merak(files.path(), files.train("a", more));
   EXPECT_EQ(finished.code, 0) << finished.errors;
-  EXPECT_THAT(finished.errors, HasSubstr(fmt::format("{} steps are done", done)));
+  EXPECT_THAT(finished.errors,
+              HasSubstr(fmt::format("{} steps are done", done)));
   EXPECT_EQ(files.steps("a").size(), static_cast<std::size_t>(done) + 2);
 }
 

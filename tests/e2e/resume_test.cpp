@@ -19,8 +19,7 @@ class Resume : public ::testing::Test {
   }
   std::string checkpoint(const std::string& name, int step) const {
     return "checkpoint.resume=" +
-           (files_.run(name) / "checkpoints" /
-            fmt::format("step-{:08}", step))
+           (files_.run(name) / "checkpoints" / fmt::format("step-{:08}", step))
                .string();
   }
   // Steps from `first` on.
@@ -61,10 +60,9 @@ TEST_F(Resume, DataLayoutsDifferByTheOrderOfSums) {
 
 TEST_F(Resume, AnotherModelsCheckpointIsRefused) {
   train("whole", {"train.steps=4"});
-  const Finished finished =
-      run_merak(files_.path(),
-                files_.train("other", {checkpoint("whole", 4),
-                                       "model.config.n_embd=24"}));
+  const Finished finished = run_merak(
+      files_.path(), files_.train("other", {checkpoint("whole", 4),
+                                            "model.config.n_embd=24"}));
   EXPECT_EQ(finished.code, 2);
   EXPECT_THAT(finished.errors, ::testing::HasSubstr("transformer"));
 }

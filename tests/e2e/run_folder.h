@@ -62,7 +62,8 @@ vocab_size = 101
 n_positions = 32
 resid_pdrop = 0.1
 [data]
-train = [")" + (path() / "tokens.u16").string() + R"("]
+train = [")" +
+           (path() / "tokens.u16").string() + R"("]
 sequence_length = 32
 [train]
 steps = 12

@@ -49,18 +49,18 @@ std::vector<Case> cases() {
 
 std::string name_of(const ::testing::TestParamInfo<Case>& info) {
   const Case& c = info.param;
-  std::string name = fmt::format(
-      "{}_{}_{}_data{}_pipeline{}_micro{}", c.golden, c.precision,
-      c.schedule, c.layout.data, c.layout.pipeline, c.micro_batch);
+  std::string name =
+      fmt::format("{}_{}_{}_data{}_pipeline{}_micro{}", c.golden, c.precision,
+                  c.schedule, c.layout.data, c.layout.pipeline, c.micro_batch);
   return name;
 }
 
 config::Config config_of(const Case& c) {
   const fs::path folder = kGolden / c.golden;
   config::Config config =
-      config::load_config(folder / "run.toml",
-                          std::vector<std::string>{
-                              "model.path=" + folder.string()})
+      config::load_config(
+          folder / "run.toml",
+          std::vector<std::string>{"model.path=" + folder.string()})
           .config;
   config.data.train = {(folder / "tokens.u16").string()};
   config.train.precision = c.precision;
@@ -84,6 +84,7 @@ TEST_P(Golden, EqualsPyTorch) {
     EXPECT_LE(std::abs(value - wanted), tolerance * std::abs(wanted))
         << key << " of step " << step << ": " << value << " for " << wanted;
   };
+  ASSERT_EQ(found.steps.size(), std::size_t(steps));
   for (std::size_t step = 0; step < found.steps.size(); ++step) {
     near("loss", step, found.steps[step].loss);
     near("grad_norm", step, found.steps[step].grad_norm);
@@ -104,7 +105,8 @@ TEST(GoldenGradients, EqualPyTorchOneByOne) {
   const run::RunData data = run::open_data(config, 101, {});
   run::on_ranks(
       config, {1, 1, 3}, [&] { return runtime::load_model(config); },
-      {data.train, nullptr}, {}, [&](int, runtime::Trainer& trainer) {
+      {data.train, nullptr}, {},
+      [&](int, runtime::Trainer& trainer) {
         trainer.step();
         for (const auto& parameter : trainer.parameters().parameters()) {
           at::Tensor wanted = at::empty_like(parameter.value);

@@ -30,8 +30,8 @@ TEST_F(Layouts, PipelinesHaveTheBitsOfOneProcess) {
       const Trained one = train(config, {1, 1, 1}, 4);
       for (const int pipeline : {2, 3, 4, 5}) {
         const config::Layout layout{1, 1, pipeline};
-        SCOPED_TRACE(fmt::format("{} {} dropout {}", schedule, text(layout),
-                                 dropout));
+        SCOPED_TRACE(
+            fmt::format("{} {} dropout {}", schedule, text(layout), dropout));
         const Trained many = train(config, layout, 4);
         // The two gradients of the tied weight may be added in another order.
         EXPECT_EQ(many.losses(), one.losses());

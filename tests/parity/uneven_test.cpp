@@ -82,8 +82,8 @@ Result first_step(const std::vector<int>& valid, const config::Layout& layout,
 double largest_difference(const Gradients& a, const Gradients& b) {
   double largest = 0;
   for (const auto& [name, gradient] : a) {
-    largest = std::max(
-        largest, gradient.sub(b.at(name)).abs().max().item<double>());
+    largest =
+        std::max(largest, gradient.sub(b.at(name)).abs().max().item<double>());
   }
   return largest;
 }
@@ -95,8 +95,8 @@ TEST(UnevenTokens, GradientsAreThoseOfTheFullBatch) {
   EXPECT_EQ(full.step.tokens, 13);
   for (const config::Layout& layout :
        {config::Layout{1, 1, 1}, {1, 1, 2}, {2, 1, 2}, {4, 1, 1}}) {
-    SCOPED_TRACE(fmt::format("data {} pipeline {}", layout.data,
-                             layout.pipeline));
+    SCOPED_TRACE(
+        fmt::format("data {} pipeline {}", layout.data, layout.pipeline));
     const Result cut = first_step(kValid, layout, 1);
     EXPECT_EQ(cut.step.tokens, 13);
     EXPECT_NEAR(cut.step.loss, full.step.loss, 1e-12);

@@ -30,8 +30,9 @@ int open_new(const fs::path& file) {
 
 // What torchrun, Slurm or this test's own parent would be taken for.
 bool from_a_launcher(const std::string& name) {
-  for (const char* prefix : {"RANK", "WORLD_SIZE", "LOCAL_", "GROUP_", "MASTER_",
-                             "SLURM_", "OMPI_", "MERAK_", "TORCHELASTIC_"}) {
+  for (const char* prefix :
+       {"RANK", "WORLD_SIZE", "LOCAL_", "GROUP_", "MASTER_", "SLURM_", "OMPI_",
+        "MERAK_", "TORCHELASTIC_"}) {
     if (name.rfind(prefix, 0) == 0) return true;
   }
   return false;
@@ -57,8 +58,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 // Fields 3 and 6 of /proc/PID/stat: state and session.
 bool lives_in_session(pid_t pid, pid_t session) {
-  const std::string stat = contents(fs::path("/proc") / std::to_string(pid) /
-                                    "stat");
+  const std::string stat =
+      contents(fs::path("/proc") / std::to_string(pid) / "stat");
   const std::size_t behind_name = stat.rfind(')');
   if (behind_name == std::string::npos) return false;
   std::istringstream fields(stat.substr(behind_name + 1));
@@ -133,8 +134,8 @@ std::vector<pid_t> Program::descendants() const {
 pid_t Program::rank(int rank) const {
   const std::string wanted = fmt::format("RANK={}", rank);
   for (const pid_t pid : descendants()) {
-    const std::string variables = contents(
-        fs::path("/proc") / std::to_string(pid) / "environ");
+    const std::string variables =
+        contents(fs::path("/proc") / std::to_string(pid) / "environ");
     std::istringstream entries(variables);
     std::string entry;
     while (std::getline(entries, entry, '\0')) {

@@ -38,9 +38,9 @@ void write_tokens(const std::filesystem::path& file, int count,
 }
 
 nlohmann::json small_gpt2() {
-  return {{"model_type", "gpt2"}, {"n_layer", 5},       {"n_embd", 24},
-          {"n_head", 3},          {"vocab_size", 101},  {"n_positions", 16},
-          {"resid_pdrop", 0.0},   {"embd_pdrop", 0.0},  {"attn_pdrop", 0.0}};
+  return {{"model_type", "gpt2"}, {"n_layer", 5},      {"n_embd", 24},
+          {"n_head", 3},          {"vocab_size", 101}, {"n_positions", 16},
+          {"resid_pdrop", 0.0},   {"embd_pdrop", 0.0}, {"attn_pdrop", 0.0}};
 }
 
 config::Config small_config(const std::filesystem::path& tokens) {
@@ -78,8 +78,8 @@ Trained train(const config::Config& config, const config::Layout& layout,
   Trained trained;
   std::mutex mutex;
   run::on_ranks(
-      config, layout, [&] { return runtime::load_model(config); }, datasets,
-      {}, [&](int, runtime::Trainer& trainer) {
+      config, layout, [&] { return runtime::load_model(config); }, datasets, {},
+      [&](int, runtime::Trainer& trainer) {
         std::vector<runtime::StepReport> own;
         for (int step = 0; step < steps; ++step) own.push_back(trainer.step());
         const std::lock_guard lock(mutex);

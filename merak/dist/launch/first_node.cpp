@@ -83,7 +83,7 @@ class FirstNode : public NodeLink {
     bool done = false;
   };
 
-  bool all(bool Node::* member) const {
+  bool all(bool Node::*member) const {
     for (const Node& node : nodes_) {
       if (!(node.*member)) return false;
     }

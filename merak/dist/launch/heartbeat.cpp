@@ -18,7 +18,7 @@ namespace {
 constexpr std::chrono::milliseconds kLastWords{1000};
 
 bool is_socket(int fd) {
-  struct stat status{};
+  struct stat status {};
   return fd >= 0 && fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode);
 }
 

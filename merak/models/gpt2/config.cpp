@@ -31,8 +31,8 @@ Config parse(const nlohmann::ordered_json& config, const std::string& origin) {
       read.flag("tie_word_embeddings", c.tie_word_embeddings);
 
   if (c.n_embd % c.n_head != 0) {
-    read.reject("n_embd", fmt::format("it must be a multiple of n_head ({})",
-                                      c.n_head));
+    read.reject("n_embd",
+                fmt::format("it must be a multiple of n_head ({})", c.n_head));
   }
   if (!is_activation(c.activation_function)) {
     read.reject("activation_function", "known are " + known_activations());

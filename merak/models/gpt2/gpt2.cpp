@@ -54,8 +54,8 @@ class Conv1D : public torch::nn::Module {
  public:
   Conv1D(std::int64_t in, std::int64_t out, double deviation,
          at::ScalarType type) {
-    weight_ = register_parameter("weight",
-                                 random_weight({in, out}, deviation, type));
+    weight_ =
+        register_parameter("weight", random_weight({in, out}, deviation, type));
     bias_ = register_parameter(
         "bias", at::zeros({out}, at::TensorOptions().dtype(type)));
   }
@@ -191,15 +191,14 @@ class Block : public torch::nn::Module {
 class Transformer : public torch::nn::Module {
  public:
   Transformer(const Config& c, at::ScalarType type) : dropout_(c.embd_pdrop) {
-    wte_ = register_module(
-        "wte", std::make_shared<Embedding>(c.vocab_size, c, type));
-    wpe_ = register_module(
-        "wpe", std::make_shared<Embedding>(c.n_positions, c, type));
+    wte_ = register_module("wte",
+                           std::make_shared<Embedding>(c.vocab_size, c, type));
+    wpe_ = register_module("wpe",
+                           std::make_shared<Embedding>(c.n_positions, c, type));
     const auto list = register_module("h", std::make_shared<Blocks>());
     for (std::int64_t layer = 0; layer < c.n_layer; ++layer) {
-      blocks_.push_back(
-          list->register_module(std::to_string(layer),
-                                std::make_shared<Block>(c, layer, type)));
+      blocks_.push_back(list->register_module(
+          std::to_string(layer), std::make_shared<Block>(c, layer, type)));
     }
     ln_f_ = register_module("ln_f", std::make_shared<LayerNorm>(c, type));
   }
@@ -229,8 +228,8 @@ class Transformer : public torch::nn::Module {
     }
     {
       const Scope scope("wpe");
-      positions = wpe_->forward(at::arange(
-          ids_BT.size(1), ids_BT.options().dtype(at::kLong)));
+      positions = wpe_->forward(
+          at::arange(ids_BT.size(1), ids_BT.options().dtype(at::kLong)));
     }
     return at::dropout(tokens + positions, dropout_, is_training());
   }
@@ -257,8 +256,8 @@ class LmHead : public torch::nn::Module {
 class Gpt2 : public Model {
  public:
   Gpt2(const Config& c, at::ScalarType type) {
-    transformer_ = register_module("transformer",
-                                   std::make_shared<Transformer>(c, type));
+    transformer_ =
+        register_module("transformer", std::make_shared<Transformer>(c, type));
     if (!c.tie_word_embeddings) {
       lm_head_ = register_module("lm_head", std::make_shared<LmHead>(c, type));
     }
@@ -271,14 +270,14 @@ class Gpt2 : public Model {
       hidden_BTC = transformer_->forward(input_named(inputs, "input_ids"));
     }
     const Scope scope("lm_head");
-    const Tensor logits_BTV = at::linear(
-        hidden_BTC,
-        lm_head_ ? lm_head_->weight() : transformer_->token_embedding());
+    const Tensor logits_BTV =
+        at::linear(hidden_BTC, lm_head_ ? lm_head_->weight()
+                                        : transformer_->token_embedding());
     const Tensor* labels_BT = find_input(inputs, "labels");
     if (labels_BT == nullptr) return {{"logits", logits_BTV}};
-    return {{"loss", at::cross_entropy_loss(
-                         logits_BTV.view({-1, logits_BTV.size(2)}),
-                         labels_BT->view({-1}))}};
+    return {{"loss",
+             at::cross_entropy_loss(logits_BTV.view({-1, logits_BTV.size(2)}),
+                                    labels_BT->view({-1}))}};
   }
 
  private:

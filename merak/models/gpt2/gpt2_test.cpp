@@ -23,10 +23,11 @@ using ::testing::HasSubstr;
 const c10::Device kCpu(c10::kCPU);
 
 nlohmann::ordered_json config(bool tied) {
-  return {{"model_type", "gpt2"}, {"n_layer", 3},        {"n_embd", 36},
-          {"n_head", 3},          {"vocab_size", 101},   {"n_positions", 20},
-          {"resid_pdrop", 0.0},   {"embd_pdrop", 0.0},   {"attn_pdrop", 0.0},
-          {"tie_word_embeddings", tied}};
+  return {{"model_type", "gpt2"}, {"n_layer", 3},
+          {"n_embd", 36},         {"n_head", 3},
+          {"vocab_size", 101},    {"n_positions", 20},
+          {"resid_pdrop", 0.0},   {"embd_pdrop", 0.0},
+          {"attn_pdrop", 0.0},    {"tie_word_embeddings", tied}};
 }
 
 using Values = std::map<std::string, at::Tensor>;
@@ -66,12 +67,11 @@ TEST_P(Gpt2Parity, ProgramsEqualEagerAutogradBitForBit) {
   values["labels"][0][3] = -100;
   values["grad:loss"] = at::ones({}, at::TensorOptions().dtype(type));
 
-  const at::Tensor loss =
-      model
-          ->forward({{"input_ids", values["input_ids"]},
-                     {"labels", values["labels"]}})
-          .front()
-          .second;
+  const at::Tensor loss = model
+                              ->forward({{"input_ids", values["input_ids"]},
+                                         {"labels", values["labels"]}})
+                              .front()
+                              .second;
   std::vector<at::Tensor> parameters;
   for (const auto& item : view.parameters) parameters.push_back(item.second);
   const auto expected = torch::autograd::grad({loss}, parameters);
