@@ -68,6 +68,13 @@ void AliasClasses::add_result(NodeId id, std::size_t result, ValueId value) {
     viewed = tensor_of(argument);
     step = view_step(source, node, result, laid_out(viewed));
   }
+  if (step && step->kind == ViewKind::kSelf) {
+    // Reading through the operator keeps the layout that it promises; where
+    // gradients are off it would cut them, which the same tensor does not.
+    if (node.grad_enabled) tensors_[viewed].value = value;
+    identify(node.results[result], viewed);
+    return;
+  }
   const TensorId made = step ? add_view(viewed, std::move(*step), id, type)
                              : add({.maker = id,
                                     .type = type,

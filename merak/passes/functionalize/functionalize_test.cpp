@@ -267,6 +267,46 @@ TEST(Functionalize, WhatGivesBackItsArgumentIsTheArgument) {
   })");
 }
 
+TEST(Functionalize, WhatGivesBackItsArgumentChangesItsShapeToo) {
+  expect_rewrite(functionalize, R"(graph "g" {
+    %x: f32[2,3] = user "x"
+    %1: f32[2,3] = aten.neg(%x)
+    %2: f32[2,3] = aten.contiguous(%1, 0)
+    %3: f32[2,1,3] = aten.unsqueeze_(%2, 1)
+    %4: f32[2,1], %5: f32[2,1], %6: f32[2,1] = aten.unbind.int(%1, 2)
+    %7: f32[2,1] = aten.zero_(%6)
+    return "y": %2
+  })",
+                 R"(graph "g" {
+    %x: f32[2,3] = user "x"
+    %1: f32[2,3] = aten.neg(%x)
+    %2: f32[2,3] = aten.contiguous(%1, 0)
+    %3: f32[2,1,3] = aten.reshape(%2, [2, 1, 3])
+    %4: f32[2,1], %5: f32[2,1], %6: f32[2,1] = aten.unbind.int(%3, 2)
+    %7: f32[2,1] = aten.zeros_like(%6, none, none, none, none, none)
+    %8: f32[2,1,3] = aten.select_scatter(%3, %7, 2, 2)
+    %9: f32[2,3] = aten.reshape(%8, [2, 3])
+    return "y": %8
+  })");
+}
+
+TEST(Functionalize, WhatGivesBackItsArgumentCutsNoGradient) {
+  expect_rewrite(functionalize, R"(graph "g" {
+    %w: f32[2,3] = parameter "w"
+    %1: f32[2,3] = aten.neg(%w)
+    %2: f32[2,3] = aten.contiguous(%1, 0) no_grad
+    %3: f32[2,3] = aten.mul_.Scalar(%2, 2)
+    return "y": %1
+  })",
+                 R"(graph "g" {
+    %w: f32[2,3] = parameter "w"
+    %1: f32[2,3] = aten.neg(%w)
+    %2: f32[2,3] = aten.contiguous(%1, 0) no_grad
+    %3: f32[2,3] = aten.mul.Scalar(%1, 2)
+    return "y": %3
+  })");
+}
+
 TEST(Functionalize, WhatCopiesIsNot) {
   for (const char* copy :
        {"aten.dropout(%2, 0.5, true)", "aten.contiguous(%2, 0)",

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "merak/base/error.h"
+#include "merak/graph/text.h"
+
 namespace merak::passes {
 namespace {
 
@@ -52,7 +55,12 @@ Strides diagonal_strides(Strides strides, std::int64_t first,
 Strides strides_after(const ViewStep& step, const TensorType& viewed,
                       const Shape& shape) {
   Strides strides = viewed.strides;
+  MERAK_CHECK(index(step.dim) <= strides.size() &&
+                  viewed.shape.size() == strides.size(),
+              "dimension {} of a view of {} with {} strides", step.dim,
+              print(viewed), strides.size());
   switch (step.kind) {
+    case ViewKind::kSelf:
     case ViewKind::kSame:
     case ViewKind::kDetach:
       return strides;

@@ -68,6 +68,7 @@ ValueId look(Rewriter& rewriter, const Node& like, const ViewStep& step,
     return rewriter.add(like, op, arguments({viewed}, std::move(rest)), type);
   };
   switch (step.kind) {
+    case ViewKind::kSelf:
     case ViewKind::kSame:
       return viewed;
     case ViewKind::kDetach:
@@ -101,6 +102,7 @@ ValueId put_back(Rewriter& rewriter, const Node& like, const ViewStep& step,
     return rewriter.add(like, op, {part, Attribute{std::move(list)}}, type);
   };
   switch (step.kind) {
+    case ViewKind::kSelf:
     case ViewKind::kSame:
     case ViewKind::kDetach:
       return part;

@@ -7,13 +7,16 @@
 namespace merak::passes {
 namespace {
 
-MaybeStep same(const ViewCall&) { return ViewStep{}; }
+MaybeStep alias(const ViewCall&) { return ViewStep{}; }
+MaybeStep self(const ViewCall&) { return ViewStep{.kind = ViewKind::kSelf}; }
 MaybeStep detach(const ViewCall&) {
   return ViewStep{.kind = ViewKind::kDetach};
 }
 
-MaybeStep same_if(bool shares) {
-  return shares ? MaybeStep(ViewStep{}) : std::nullopt;
+// Else the operator copies.
+MaybeStep self_if(bool gives_back) {
+  return gives_back ? MaybeStep(ViewStep{.kind = ViewKind::kSelf})
+                    : std::nullopt;
 }
 
 // The memory format of a copy is an integer: 0 contiguous, 1 as it is.
@@ -27,7 +30,7 @@ bool keeps_format(const ViewCall& call, std::size_t argument,
 }
 
 MaybeStep contiguous(const ViewCall& call) {
-  return same_if(keeps_format(call, 1, 0));
+  return self_if(keeps_format(call, 1, 0));
 }
 
 struct CopyArgument {
@@ -53,26 +56,26 @@ MaybeStep convert(const ViewCall& call) {
   const std::string_view overload = split_name(call.node.op).overload;
   for (const CopyArgument& copy : kCopyArguments) {
     if (copy.overload != overload) continue;
-    return same_if(!graph::bool_argument(call.node, copy.position, false) &&
+    return self_if(!graph::bool_argument(call.node, copy.position, false) &&
                    keeps_format(call, copy.position + 1, 1));
   }
-  return ViewStep{};
+  return ViewStep{.kind = ViewKind::kSelf};
 }
 
 // Dropout that drops nothing gives back its argument.
 MaybeStep dropout(const ViewCall& call) {
-  return same_if(!graph::bool_argument(call.node, 2, false) ||
+  return self_if(!graph::bool_argument(call.node, 2, false) ||
                  graph::real_argument(call.node, 1, 0.0) == 0);
 }
 
 constexpr ViewRule kRules[] = {
-    {"alias", same},
-    {"positive", same},
-    {"lift_fresh", same},
-    {"resolve_conj", same},
-    {"resolve_neg", same},
-    {"conj", same},
-    {"real", same},
+    {"alias", alias},
+    {"positive", self},
+    {"lift_fresh", self},
+    {"resolve_conj", self},
+    {"resolve_neg", self},
+    {"conj", self},
+    {"real", self},
     {"detach", detach},
     {"contiguous", contiguous},
     {"to", convert},

@@ -19,9 +19,24 @@ MaybeStep reshape_or_copy(const ViewCall& call) {
   return shares ? reshape(call) : std::nullopt;
 }
 
+// These give back their argument where there is nothing to do.
+MaybeStep reshape_if_needed(const ViewCall& call) {
+  if (call.viewed.shape == call.result.shape) {
+    return ViewStep{.kind = ViewKind::kSelf};
+  }
+  return reshape_or_copy(call);
+}
+
 MaybeStep expand(const ViewCall& call) {
   if (call.viewed.numel() == call.result.numel()) return reshape(call);
   return ViewStep{.kind = ViewKind::kExpand};
+}
+
+MaybeStep expand_if_needed(const ViewCall& call) {
+  if (call.viewed.shape == call.result.shape) {
+    return ViewStep{.kind = ViewKind::kSelf};
+  }
+  return expand(call);
 }
 
 MaybeStep opaque(const ViewCall&) {
@@ -36,17 +51,17 @@ constexpr ViewRule kRules[] = {
     {"unsqueeze", reshape},
     {"squeeze", reshape},
     {"unflatten", reshape},
-    {"atleast_1d", reshape},
-    {"atleast_2d", reshape},
-    {"atleast_3d", reshape},
+    {"atleast_1d", reshape_if_needed},
+    {"atleast_2d", reshape_if_needed},
+    {"atleast_3d", reshape_if_needed},
     {"reshape", reshape_or_copy},
     {"reshape_as", reshape_or_copy},
-    {"flatten", reshape_or_copy},
+    {"flatten", reshape_if_needed},
     {"ravel", reshape_or_copy},
     {"expand", expand},
     {"expand_as", expand},
     {"broadcast_to", expand},
-    {"broadcast_tensors", expand},
+    {"broadcast_tensors", expand_if_needed},
     {"as_strided", opaque},
     {"unfold", opaque},
     {"meshgrid", opaque},

@@ -1,9 +1,11 @@
 // One step of a view: which elements of a tensor another one looks at.
 //
 // ATen's many view operators come down to a few kinds of steps; each piece of
-// a split is a slice, each piece of an unbind a selection. Steps that change
-// nothing are kSame: a slice of everything, `contiguous` of what is contiguous,
-// dropout in evaluation, which gives back its argument.
+// a split is a slice, each piece of an unbind a selection. A new tensor that
+// looks at all as it is, such as a slice of everything, is kSame. Where an
+// operator gives back its very argument (`contiguous` of what is contiguous,
+// dropout in evaluation) there is no new tensor: that is kSelf, and what
+// changes the shape of the one in place changes that of the other.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +18,7 @@
 namespace merak::passes {
 
 enum class ViewKind : std::uint8_t {
+  kSelf,      // the viewed tensor itself
   kSame,
   kDetach,    // the same elements, without their gradient
   kSelect,    // of dimension `dim` the index `start`
