@@ -1,13 +1,14 @@
 #include "merak/checkpoint/inspect.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <filesystem>
 #include <memory>
 
 #include "merak/base/error.h"
 #include "merak/base/file.h"
-#include "merak/base/str.h"
+#include "merak/checkpoint/checkpoint.h"
 #include "merak/checkpoint/step_folder.h"
 #include "merak/cli/arguments.h"
 #include "merak/cli/command_table.h"
@@ -118,16 +119,24 @@ Description describe_plan(const fs::path& file) {
   return {{{"format", "plan"}, {"sound", true}, {"plan", plan}}, text};
 }
 
+// The checkpoint of a run folder that a run would go on from, were its data
+// sound; whether it is, the inspection says.
+Description describe_run(const fs::path& run) {
+  const auto newest = checkpoint::find_newest_complete(
+      run, [](const std::string& line) { spdlog::warn("{}", line); },
+      checkpoint::Depth::kStructure);
+  if (!newest) {
+    fail_usage("the run folder {} has no complete checkpoint", run.string());
+  }
+  Description found = describe(checkpoint::verify(*newest));
+  found.fields["path"] = newest->string();
+  found.text = newest->string() + "\n" + found.text;
+  return found;
+}
+
 Description describe_directory(const fs::path& path) {
-  if (fs::exists(path / checkpoint::kCheckpointsFolder)) {
-    std::vector<std::string> names;
-    for (const auto& item :
-         fs::directory_iterator(path / checkpoint::kCheckpointsFolder)) {
-      names.push_back(item.path().filename().string());
-    }
-    fail_usage("{} is a run folder; name one of its checkpoints: {}",
-               path.string(),
-               names.empty() ? "it has none" : join(names, ", "));
+  if (fs::is_directory(path / checkpoint::kCheckpointsFolder)) {
+    return describe_run(path);
   }
   if (checkpoint::parse_step_folder(path.filename().string()) ||
       fs::exists(path / "checkpoint.json")) {
@@ -147,8 +156,8 @@ Description inspect_path(const fs::path& path) {
     fail_usage("{}: .pt2 files are not supported yet", path.string());
   }
   fail_usage(
-      "{}: what it is cannot be told from its name; a checkpoint's or "
-      "weights' folder, .safetensors, .idx or a plan's .json would work",
+      "{}: what it is cannot be told from its name; a run's, a checkpoint's or "
+      "a weights' folder, .safetensors, .idx or a plan's .json would work",
       path.string());
 }
 
@@ -157,7 +166,8 @@ Description inspect_path(const fs::path& path) {
 Action add_inspect(CLI::App& app) {
   auto options = std::make_shared<InspectOptions>();
   app.add_option("PATH", options->path,
-                 "checkpoint, plan, .safetensors, .idx or .pt2")
+                 "run folder, checkpoint, weights' folder, plan, "
+                 ".safetensors or .idx")
       ->required();
   add_json(app, options->json);
   return [options] { return inspect(*options); };

@@ -52,15 +52,30 @@ nlohmann::json json_of(const config::Config& config,
           {"loss", number(result.loss)},
           {"validation_loss", number(result.validation_loss)},
           {"unigram_entropy", number(result.unigram_entropy)},
-          {"tokens_per_s", result.tokens_per_second},
+          {"tokens_per_s", number(result.tokens_per_second)},
           {"stopped_by_signal", result.stopped_by}};
+}
+
+// What was trained, or that nothing was left to train.
+std::string progress_text(const config::Config& config,
+                          const run::RunResult& result) {
+  if (!result.loss && result.stopped_by == 0) {
+    return fmt::format(
+        "the run is at its last step already: {} steps are done, train.steps "
+        "is {}; with more the same command goes on\n",
+        result.steps, config.train.steps);
+  }
+  std::string text = fmt::format("{} steps", result.steps);
+  if (result.loss) text += fmt::format(", loss {:.4f}", *result.loss);
+  if (result.tokens_per_second) {
+    text += fmt::format(", {:.0f} tokens/s", *result.tokens_per_second);
+  }
+  return text + "\n";
 }
 
 std::string text_of(const config::Config& config,
                     const run::RunResult& result) {
-  std::string text = fmt::format("{} steps", result.steps);
-  if (result.loss) text += fmt::format(", loss {:.4f}", *result.loss);
-  text += fmt::format(", {:.0f} tokens/s\n", result.tokens_per_second);
+  std::string text = progress_text(config, result);
   if (result.validation_loss) {
     text += fmt::format("validation loss {:.4f}", *result.validation_loss);
     if (result.unigram_entropy) {

@@ -23,7 +23,8 @@ struct RunResult {
   // Of the training text, measured on the validation text; where both are
   // small enough to count.
   std::optional<double> unigram_entropy;
-  double tokens_per_second = 0;
+  // Over all steps but the first; none: there was no other.
+  std::optional<double> tokens_per_second;
   int stopped_by = 0;  // a signal; the run can be resumed
 };
 

@@ -53,8 +53,9 @@ void Reporter::evaluation(const metrics::EvalRecord& record) {
                record.validation_loss, record.tokens);
 }
 
-double Reporter::tokens_per_second() const {
-  return seconds_ > 0 ? static_cast<double>(tokens_) / seconds_ : 0;
+std::optional<double> Reporter::tokens_per_second() const {
+  if (seconds_ == 0) return std::nullopt;
+  return static_cast<double>(tokens_) / seconds_;
 }
 
 }  // namespace merak::run

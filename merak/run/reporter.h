@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "merak/config/config.h"
 #include "merak/metrics/event_file.h"
@@ -25,7 +26,8 @@ class Reporter {
   // Before a checkpoint is published.
   void sync() { file_.sync(); }
 
-  double tokens_per_second() const;  // mean over all steps but the first
+  // Mean over all steps but the first; nothing if there was no other.
+  std::optional<double> tokens_per_second() const;
 
  private:
   metrics::MetricsFile file_;
