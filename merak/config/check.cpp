@@ -206,6 +206,16 @@ void check_partition(const Config& config, const Origins& origins) {
   }
 }
 
+void check_sharding(const Config& config, const Origins& origins) {
+  const auto& points = config.parallel.split_points;
+  if (points.empty() || config.parallel.sharding == "layer_split") return;
+  fail_usage(
+      "{}parallel.split_points is {}, but parallel.sharding is \"{}\"; set "
+      "sharding = \"layer_split\", or leave the list empty",
+      where(origins, "parallel.split_points"), toml_text(points),
+      config.parallel.sharding);
+}
+
 bool is_text(const std::string& pattern) {
   return pattern.ends_with(".txt") || pattern.ends_with(".jsonl");
 }
@@ -235,6 +245,7 @@ void check(const Config& config, const Origins& origins) {
   check_model(config, origins);
   check_batch(config, origins);
   check_steps(config, origins);
+  check_sharding(config, origins);
   check_partition(config, origins);
 }
 

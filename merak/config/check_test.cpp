@@ -69,9 +69,6 @@ TEST(Check, WhatIsPlannedSaysSo) {
       "parallel.tensor=2",
       "parallel.chunks=2",
       "parallel.schedule=my/schedule.txt",
-      "parallel.sharding=nearest_min_deps",
-      "parallel.sharding=layer_split",
-      "parallel.split_points=[\"h.1\"]",
       "parallel.recompute=full",
       "parallel.recompute=stage_aware",
       "parallel.recompute_ratio=[0.5]",
@@ -157,6 +154,21 @@ TEST(Check, CustomPartitions) {
              "parallel.pipeline=3"}),
       HasSubstr("has 2 stages; it must have one entry for each of "
                 "parallel.pipeline = 3"));
+}
+
+TEST(Check, SplitPointsGoWithLayerSplit) {
+  const std::string points = "parallel.split_points=[\"h.1\", \"h.3\"]";
+  EXPECT_EQ(error({points}),
+            "--set: parallel.split_points is [\"h.1\", \"h.3\"], but "
+            "parallel.sharding is \"auto\"; set sharding = \"layer_split\", or "
+            "leave the list empty");
+  for (const std::vector<std::string>& set :
+       {std::vector<std::string>{"parallel.sharding=layer_split"},
+        {"parallel.sharding=nearest_min_deps"},
+        {"parallel.sharding=layer_split", points}}) {
+    EXPECT_NO_THROW(
+        parse_config("model.config.model_type = \"gpt2\"", "d.toml", set));
+  }
 }
 
 TEST(Check, TheOriginOfAFileIsALine) {

@@ -186,10 +186,14 @@ std::vector<Key> make_keys() {
    at<&C::parallel, &P::custom_partition>, count(0),
    "first shard of each stage, for `partition = \"custom\"`"},
   {"parallel", "sharding", at<&C::parallel, &P::sharding>,
-   one_of({"auto", "farthest_min_deps"}, {"nearest_min_deps", "layer_split"}),
-   "how the graph is cut in shards"},
+   one_of({"auto", "farthest_min_deps", "nearest_min_deps", "layer_split"}),
+   "how the graph is cut in shards: `farthest_min_deps` where few values "
+   "cross, each cut as far on as it can be, `nearest_min_deps` each as near; "
+   "`layer_split` at modules. `\"auto\"`: the first that gives enough shards"},
   {"parallel", "split_points", at<&C::parallel, &P::split_points>,
-   only({"[]"}), "module names, for `sharding = \"layer_split\"`"},
+   any(),
+   "module names, for `sharding = \"layer_split\"`: a shard begins at each. "
+   "Empty: at every repeated layer"},
   {"parallel", "recompute", at<&C::parallel, &P::recompute>,
    one_of({"auto", "none"}, {"full", "selective", "stage_aware", "budget"}),
    "which activations are computed again instead of kept"},

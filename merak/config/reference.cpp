@@ -34,6 +34,7 @@ constexpr const char* kBetweenKeys = R"(
 - `model.init = "pretrained"` needs `model.path`.
 - `parallel.custom_partition` goes with `parallel.partition = "custom"`, starts
   with 0, ascends, and has one entry a stage.
+- `parallel.split_points` goes with `parallel.sharding = "layer_split"`.
 - `parallel.data` x `parallel.tensor` x `parallel.pipeline` is the number of
   ranks.
 )";
