@@ -76,7 +76,7 @@ class Separation {
     }
     int use = 0;
     for (int shard : found->second) {
-      if (here.count(shard) > 0) uses[shard] = use;
+      if (here.contains(shard)) uses[shard] = use;
       ++use;
     }
     return uses;
