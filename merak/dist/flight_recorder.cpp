@@ -30,11 +30,25 @@ std::uint64_t FlightRecorder::begin(std::string_view kind, std::int64_t step,
                                     std::int64_t micro_batch,
                                     std::string_view what) {
   const std::lock_guard lock(mutex_);
+  step_ = step;
+  micro_batch_ = micro_batch;
+  return add(kind, what);
+}
+
+std::uint64_t FlightRecorder::begin(std::string_view kind,
+                                    std::string_view what) {
+  const std::lock_guard lock(mutex_);
+  return add(kind, what);
+}
+
+// Under the lock.
+std::uint64_t FlightRecorder::add(std::string_view kind,
+                                  std::string_view what) {
   Entry& entry = ring_[next_ % ring_.size()];
   entry.number = next_;
   entry.kind = kind;
-  entry.step = step;
-  entry.micro_batch = micro_batch;
+  entry.step = step_;
+  entry.micro_batch = micro_batch_;
   entry.what = what;
   entry.begin_us = now_us();
   entry.end_us = -1;

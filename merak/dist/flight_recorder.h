@@ -21,6 +21,9 @@ class FlightRecorder {
   // `what` the particulars ("forward of stage 1", "dp.0 1024 f32 sum").
   std::uint64_t begin(std::string_view kind, std::int64_t step,
                       std::int64_t micro_batch, std::string_view what);
+  // With the step and micro-batch of the newest entry that named them; -1
+  // before the first.
+  std::uint64_t begin(std::string_view kind, std::string_view what);
   void end(std::uint64_t entry);  // nothing if it is forgotten already
 
   // JSON: {"rank", "label", "reason", "dropped", "entries": [{"number", "kind",
@@ -42,9 +45,13 @@ class FlightRecorder {
     std::int64_t end_us = -1;
   };
 
+  std::uint64_t add(std::string_view kind, std::string_view what);
+
   int rank_;
   std::string label_;
   mutable std::mutex mutex_;
+  std::int64_t step_ = -1;
+  std::int64_t micro_batch_ = -1;
   std::uint64_t next_ = 0;
   std::vector<Entry> ring_;  // entry n lies at n % size
 };

@@ -16,6 +16,7 @@
 #include "merak/config/write.h"
 #include "merak/data/unigram_entropy.h"
 #include "merak/dist/gloo/session.h"
+#include "merak/dist/recorded.h"
 #include "merak/kernels/allocator.h"
 #include "merak/run/datasets.h"
 #include "merak/run/plan_text.h"
@@ -67,6 +68,7 @@ class RankRun {
   fs::path folder_;
   dist::FlightRecorder recorder_;
   std::unique_ptr<dist::Session> session_;
+  std::unique_ptr<dist::GroupFactory> factory_;  // the session's, recorded
   dist::Communicator* world_ = nullptr;
   std::unique_ptr<dist::Communicator> world_group_;
   RunData data_;
@@ -120,11 +122,12 @@ dist::SessionOptions RankRun::session_options() {
 }
 
 runtime::RankWorld RankRun::make_world() {
+  factory_ = dist::make_recorded_factory(session_->factory(), recorder_);
   runtime::RankWorld world;
   world.mesh = mesh_;
   world.rank = environment_.rank;
-  world.groups = dist::make_mesh_groups(mesh_, session_->factory());
-  world.factory = &session_->factory();
+  world.groups = dist::make_mesh_groups(mesh_, *factory_);
+  world.factory = factory_.get();
   world.recorder = &recorder_;
   world.on_action = [this](std::int64_t step, int micro_batch,
                            const std::string& action) {

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <set>
+
 #include "e2e/run_folder.h"
 
 namespace merak::testing {
@@ -88,8 +90,18 @@ TEST(Faults, FlightRecordersAreLeftInTheRunFolder) {
       wait_until([&] { return files.steps("a").size() > 2; }, seconds(60)));
   kill(program.rank(1), SIGKILL);
   program.wait(seconds(60));
-  EXPECT_TRUE(fs::exists(files.run("a") / "flight-0.json"));
-  EXPECT_TRUE(fs::exists(files.run("a") / "flight-2.json"));
+  for (const char* name : {"flight-0.json", "flight-2.json"}) {
+    std::ifstream file(files.run("a") / name);
+    ASSERT_TRUE(file) << name;
+    const auto recorded = nlohmann::json::parse(file);
+    std::set<std::string> kinds;
+    for (const auto& entry : recorded.at("entries")) {
+      kinds.insert(entry.at("kind"));
+    }
+    EXPECT_THAT(kinds, ::testing::IsSupersetOf(
+                           {"action", "all_gather", "send", "receive"}))
+        << name;
+  }
 }
 
 TEST(Faults, AKilledLauncherLeavesNoRanks) {
