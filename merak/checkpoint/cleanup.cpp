@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder that has a checkpoint.json. One that cannot be read counts as the
+// A folder that has a checkpoint.json. One that is damaged counts as the
 // oldest.
 struct Published {
   std::int64_t sequence;
@@ -32,14 +32,34 @@ std::vector<std::int64_t> listed_steps(FileSystem& files,
   return steps;
 }
 
+// By a listing: that a file could not be looked at does not mean that it is
+// not there.
+bool has_index(FileSystem& files, const fs::path& folder) {
+  const std::vector<std::string> names = files.list(folder);
+  return std::find(names.begin(), names.end(), kIndexFile) != names.end();
+}
+
+// Damage is the file's for ever, but what the disk does not give now it may
+// give later: taken for damaged, the newest checkpoint would count as the
+// oldest.
+std::string read_index(FileSystem& files, const fs::path& path) {
+  try {
+    return files.read(path);
+  } catch (const Error& error) {
+    fail_runtime("{}; without it the order of the checkpoints is not known",
+                 error.what());
+  }
+}
+
 std::optional<Published> read_published(FileSystem& files,
                                         const fs::path& checkpoints,
                                         std::int64_t step) {
-  const fs::path path = checkpoints / step_folder_name(step) / kIndexFile;
-  if (!files.file_size(path)) return std::nullopt;
+  const fs::path folder = checkpoints / step_folder_name(step);
+  if (!has_index(files, folder)) return std::nullopt;
+  const fs::path path = folder / kIndexFile;
+  const std::string text = read_index(files, path);
   try {
-    const Index index = parse_index(files.read(path), path.string());
-    return Published{index.sequence, step};
+    return Published{parse_index(text, path.string()).sequence, step};
   } catch (const Error&) {
     return Published{0, step};
   }
@@ -79,6 +99,16 @@ void remove_step_folder(FileSystem& files, const fs::path& folder) {
   files.remove_folder(folder);
 }
 
+void remove_published(FileSystem& files, const fs::path& checkpoints,
+                      const std::string& name) {
+  check_only_ours(files, checkpoints / name);
+  const fs::path aside = checkpoints / (name + std::string(kDeletedSuffix));
+  files.rename(checkpoints / name, aside);
+  // Only what is surely no longer called a checkpoint loses its files.
+  files.sync_folder(checkpoints);
+  remove_step_folder(files, aside);
+}
+
 bool is_deleted_folder(std::string_view name) {
   if (!name.ends_with(kDeletedSuffix)) return false;
   name.remove_suffix(kDeletedSuffix.size());
@@ -107,14 +137,20 @@ void remove_unfinished(FileSystem& files, const fs::path& checkpoints,
   attempt(warn, [&] {
     for (const std::int64_t step : listed_steps(files, checkpoints)) {
       const fs::path folder = checkpoints / step_folder_name(step);
-      if (step < before && !files.file_size(folder / kIndexFile)) {
-        attempt(warn, [&] { remove_step_folder(files, folder); });
-      }
+      if (step >= before) continue;
+      attempt(warn, [&] {
+        if (!has_index(files, folder)) remove_step_folder(files, folder);
+      });
     }
-    for (const std::string& name : files.list(checkpoints)) {
-      if (is_deleted_folder(name)) {
-        attempt(warn, [&] { remove_step_folder(files, checkpoints / name); });
-      }
+    std::vector<std::string> deleted = files.list(checkpoints);
+    std::erase_if(deleted, [](const std::string& name) {
+      return !is_deleted_folder(name);
+    });
+    if (deleted.empty()) return;
+    // Whoever renamed them may have died before it could sync the new names.
+    files.sync_folder(checkpoints);
+    for (const std::string& name : deleted) {
+      attempt(warn, [&] { remove_step_folder(files, checkpoints / name); });
     }
   });
 }
@@ -137,25 +173,20 @@ void remove_unnamed(FileSystem& files, const fs::path& checkpoints,
 
 void remove_old(FileSystem& files, const fs::path& checkpoints,
                 const Index& published, int keep, const Warn& warn) {
-  std::vector<Published> others = list_published(files, checkpoints);
-  std::erase_if(others, [&](const Published& other) {
-    return other.step == published.step;
-  });
-  const auto stay = static_cast<std::size_t>(keep - 1);
-  if (others.size() <= stay) return;
-  others.resize(others.size() - stay);
-  for (const Published& old : others) {
-    attempt(warn, [&] {
-      const fs::path folder = checkpoints / step_folder_name(old.step);
-      check_only_ours(files, folder);
-      fs::path aside = folder;
-      aside += kDeletedSuffix;
-      files.rename(folder, aside);
-      // Only what is surely no longer called a checkpoint loses its files.
-      files.sync_folder(checkpoints);
-      remove_step_folder(files, aside);
+  attempt(warn, [&] {
+    std::vector<Published> others = list_published(files, checkpoints);
+    std::erase_if(others, [&](const Published& other) {
+      return other.step == published.step;
     });
-  }
+    const auto stay = static_cast<std::size_t>(keep - 1);
+    if (others.size() <= stay) return;
+    others.resize(others.size() - stay);
+    for (const Published& old : others) {
+      attempt(warn, [&] {
+        remove_published(files, checkpoints, step_folder_name(old.step));
+      });
+    }
+  });
 }
 
 }  // namespace merak::checkpoint

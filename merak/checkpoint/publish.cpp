@@ -107,18 +107,25 @@ void write_index(FileSystem& files, const fs::path& folder,
   file.commit();
 }
 
-// After a failure the ranks' files only take space, unless the index that
-// names them is in place.
-void discard(FileSystem& files, const fs::path& folder, const Index& index) {
+std::set<std::string> files_of(const Contents& contents) {
+  std::set<std::string> names;
+  for (const FileEntry& file : contents.files) names.insert(file.name);
+  return names;
+}
+
+// After a failure the ranks' files only take space, unless a checkpoint.json
+// that is in place names them.
+void discard(FileSystem& files, const fs::path& folder,
+             const Contents& written) {
   try {
+    std::set<std::string> unwanted = files_of(written);
     const fs::path path = folder / kIndexFile;
-    if (files.file_size(path) && files.read(path) == format_index(index)) {
-      return;
+    if (files.file_size(path)) {
+      const Index in_place = parse_index(files.read(path), path.string());
+      for (const auto& name : files_of(in_place.contents)) unwanted.erase(name);
     }
-    for (const FileEntry& entry : index.contents.files) {
-      if (files.file_size(folder / entry.name)) {
-        files.remove_file(folder / entry.name);
-      }
+    for (const std::string& name : unwanted) {
+      if (files.file_size(folder / name)) files.remove_file(folder / name);
     }
   } catch (const Error&) {
     // The next save cleans up; the first failure is the one to report.
@@ -146,7 +153,7 @@ fs::path publish(FileSystem& files, const Publication& what,
     index.sequence = next_sequence(files, what.checkpoints);
     write_index(files, folder, index);
   } catch (const Error&) {
-    discard(files, folder, index);
+    discard(files, folder, index.contents);
     throw;
   }
   remove_unnamed(files, what.checkpoints, index, warn);

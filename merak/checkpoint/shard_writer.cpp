@@ -76,7 +76,7 @@ class ShardWriter {
       write_file("weights", weights);
       write_file("optimizer", state);
     } catch (...) {
-      remove_written();
+      remove_begun();
       throw;
     }
     for (auto& [key, tensor] : entries_) {
@@ -105,6 +105,7 @@ class ShardWriter {
           {key_of(*tensor), tensor->info.dtype, tensor->slice.extent});
     }
     const std::string name = free_name(files_, folder_, stem, target_.rank);
+    begun_.push_back(name);
     const WrittenFile written =
         write_safetensors(files_, folder_ / name, specs, {{"format", "pt"}},
                           [&](std::size_t index, const Sink& sink) {
@@ -122,10 +123,11 @@ class ShardWriter {
     }
   }
 
-  void remove_written() noexcept {
-    for (const FileEntry& file : manifest_.contents.files) {
+  void remove_begun() noexcept {
+    for (const std::string& name : begun_) {
       try {
-        files_.remove_file(folder_ / file.name);
+        const fs::path path = folder_ / name;
+        if (files_.file_size(path)) files_.remove_file(path);
       } catch (...) {
         // A later save cleans up; the first failure is the one to report.
       }
@@ -135,6 +137,9 @@ class ShardWriter {
   FileSystem& files_;
   SaveTarget target_;
   fs::path folder_;
+  // Names that were free before, also of a file whose writing failed after it
+  // had got its name.
+  std::vector<std::string> begun_;
   Manifest manifest_;
   std::map<std::pair<std::string, std::string>, TensorEntry> entries_;
 };
