@@ -57,7 +57,7 @@ std::string read_file(const fs::path& path) {
   }
   std::string bytes;
   bytes.reserve(static_cast<std::size_t>(status.st_size));
-  std::array<char, 1 << 16> block;
+  std::array<char, 1 << 16> block{};
   while (true) {
     const ssize_t n = ::read(file.fd(), block.data(), block.size());
     if (n == 0) return bytes;

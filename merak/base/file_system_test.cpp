@@ -17,11 +17,12 @@ using ::testing::IsEmpty;
 
 class FileSystemTest : public ::testing::Test {
  protected:
-  FileSystemTest() {
+  void SetUp() override {
     std::string name = (fs::temp_directory_path() / "merak-fs-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
   }
-  ~FileSystemTest() override { fs::remove_all(folder_); }
+  void TearDown() override { fs::remove_all(folder_); }
 
   fs::path folder_;
   FileSystem& files_ = system_files();

@@ -29,8 +29,8 @@ FileEntry parse_file(const json& value, const std::string& where) {
   const Fields fields(value, where + ": a file",
                       {"name", "bytes", "header_xxh64"});
   const std::string& name = fields.string("name");
-  if (name.empty() || name.find('/') != name.npos ||
-      name.find('\0') != name.npos || name.starts_with('.')) {
+  if (name.empty() || name.find('/') != std::string::npos ||
+      name.find('\0') != std::string::npos || name.starts_with('.')) {
     fail_usage("{}: {} is no name of a file in the checkpoint's folder", where,
                quote_name(name));
   }

@@ -32,8 +32,9 @@ std::string checksum_line(std::string_view rest) {
 
 void check_checksum(std::string_view text, const std::string& path) {
   const std::size_t line_end = text.find('\n');
-  if (line_end == text.npos || text.substr(0, line_end + 1) !=
-                                   checksum_line(text.substr(line_end + 1))) {
+  if (line_end == std::string_view::npos ||
+      text.substr(0, line_end + 1) !=
+          checksum_line(text.substr(line_end + 1))) {
     fail_usage(
         "{} does not match the checksum in its first line: it was "
         "damaged or edited",

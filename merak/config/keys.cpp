@@ -321,11 +321,11 @@ std::string rule_text(const Rule& rule) {
   if (std::string range = range_text(rule); !range.empty()) {
     parts.push_back(rule.length > 0 ? "each " + range : range);
   }
-  if (rule.is_size) parts.push_back("a size such as \"8GiB\"");
+  if (rule.is_size) parts.emplace_back("a size such as \"8GiB\"");
   if (!rule.choices.empty()) {
     parts.push_back("one of " + join(rule.choices, ", "));
   }
-  if (rule.may_be_file) parts.push_back("or a file");
+  if (rule.may_be_file) parts.emplace_back("or a file");
   return join(parts, ", ");
 }
 

@@ -77,7 +77,7 @@ TEST(BatchSampler, EpochsFollowWithoutASeam) {
   }
   Ids first;
   for (int epoch = 0; epoch < 4; ++epoch) {
-    const auto begin = order.begin() + 35 * epoch;
+    const auto begin = order.begin() + std::ptrdiff_t{35} * epoch;
     const Ids ids(begin, begin + 35);
     EXPECT_EQ(std::set<std::uint64_t>(ids.begin(), ids.end()).size(), 35u);
     EXPECT_NE(ids, first);

@@ -9,10 +9,10 @@ namespace merak::data {
 Loader::Loader(std::shared_ptr<const Dataset> dataset, BatchSampler sampler,
                std::uint64_t data_rank, std::uint64_t steps_ahead)
     : dataset_(std::move(dataset)),
-      sampler_(std::move(sampler)),
+      sampler_(sampler),
       data_rank_(data_rank),
       steps_ahead_(steps_ahead),
-      worker_([this](std::stop_token stop) { work(std::move(stop)); }) {}
+      worker_([this](const std::stop_token& stop) { work(stop); }) {}
 
 Loader::~Loader() = default;  // jthread asks to stop, and joins
 
@@ -66,7 +66,7 @@ Loader::Slot Loader::make(const Task& task) const {
   return slot;
 }
 
-void Loader::work(std::stop_token stop) {
+void Loader::work(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (true) {
     Task task{};

@@ -45,7 +45,7 @@ class Loader {
     std::uint64_t step, micro_batch;
   };
 
-  void work(std::stop_token stop);
+  void work(const std::stop_token& stop);
   bool find_task(Task& task) const;
   bool in_window(std::uint64_t step) const;
   Slot make(const Task& task) const;

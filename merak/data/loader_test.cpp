@@ -44,7 +44,7 @@ Ids ids_of(const Batch& batch) {
 
 class LoaderTest : public ::testing::Test {
  protected:
-  BatchSampler sampler() const {
+  static BatchSampler sampler() {
     SamplerConfig config;
     config.num_samples = 1000;
     config.global_batch = 8;

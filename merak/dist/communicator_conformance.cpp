@@ -1,5 +1,7 @@
 #include "merak/dist/communicator_conformance.h"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cmath>
@@ -7,6 +9,7 @@
 #include <exception>
 #include <mutex>
 #include <numeric>
+#include <span>
 #include <thread>
 
 #include "merak/base/error.h"
@@ -143,7 +146,7 @@ class Numbers {
 };
 
 int pattern(int rank, std::int64_t index) {
-  return static_cast<int>((index * 3 + rank * 5) % 11);
+  return static_cast<int>((index * 3 + std::int64_t{rank} * 5) % 11);
 }
 
 Numbers filled(DType dtype, std::int64_t count, int rank) {
@@ -193,7 +196,7 @@ TEST_P(CommunicatorConformance, AllReduceGivesEveryRankTheSameBits) {
   constexpr std::int64_t kCount = 10007;
   std::vector<std::vector<float>> results(static_cast<std::size_t>(ranks));
   const auto value = [](int rank, std::int64_t i) {
-    return std::sin(static_cast<double>(i * 7 + rank * 1000)) *
+    return std::sin(static_cast<double>(i * 7 + std::int64_t{rank} * 1000)) *
            std::pow(10.0, static_cast<double>(i % 5));
   };
   GetParam().run(ranks, [&](GroupFactory& factory) {
@@ -207,9 +210,8 @@ TEST_P(CommunicatorConformance, AllReduceGivesEveryRankTheSameBits) {
   });
   for (const std::vector<float>& result : results) {
     ASSERT_EQ(result.size(), static_cast<std::size_t>(kCount));
-    EXPECT_EQ(std::memcmp(result.data(), results.front().data(),
-                          kCount * sizeof(float)),
-              0);
+    EXPECT_TRUE(std::ranges::equal(std::as_bytes(std::span(result)),
+                                   std::as_bytes(std::span(results.front()))));
   }
   for (std::int64_t i = 0; i < kCount; ++i) {
     double sum = 0;
@@ -284,7 +286,8 @@ TEST_P(CommunicatorConformance, TwoGroupsAreIndependent) {
     for (int turn = 0; turn < 2; ++turn) {
       const int which = (turn + factory.rank()) % 2;
       for (int i = 0; i < kRounds; ++i) {
-        const auto at = static_cast<std::size_t>(which * kRounds + i);
+        const auto at = static_cast<std::size_t>(which) * kRounds +
+                        static_cast<std::size_t>(i);
         works.push_back(
             groups[which]->all_reduce(numbers[at].buffer(), ReduceOp::kSum));
       }
@@ -301,6 +304,28 @@ TEST_P(CommunicatorConformance, TwoGroupsAreIndependent) {
   });
 }
 
+// One of the messages that every rank sends its neighbours in a ring.
+struct RingMessage {
+  int direction, tag, turn;
+
+  // Directions have tags of their own: with 2 ranks both go to one peer.
+  int wire_tag() const { return direction * 2 + tag; }
+  std::vector<int> content(int sender, std::int64_t count) const {
+    return std::vector<int>(static_cast<std::size_t>(count + turn),
+                            sender * 100 + direction * 10 + tag * 2 + turn);
+  }
+};
+
+std::vector<RingMessage> ring_messages(std::array<int, 2> tags) {
+  std::vector<RingMessage> messages;
+  for (const int direction : {0, 1}) {
+    for (const int tag : tags) {
+      for (const int turn : {0, 1}) messages.push_back({direction, tag, turn});
+    }
+  }
+  return messages;
+}
+
 // Round a ring in both directions at once, several messages of one tag and
 // another tag between them; receives of the tags are posted the other way
 // round.
@@ -311,45 +336,26 @@ TEST_P(CommunicatorConformance, MessagesAreMatchedByTagAndInOrder) {
     const auto group = world(factory);
     const int right = (group->rank() + 1) % ranks;
     const int left = (group->rank() + ranks - 1) % ranks;
+    const auto receives = ring_messages({1, 0});
     for (const std::int64_t count : kSizes) {
       std::vector<WorkHandle> works;
       std::vector<std::vector<int>> sent, got;
-      sent.reserve(8);
-      got.reserve(8);
-      // Directions have tags of their own: with 2 ranks both go to one peer.
-      for (const int direction : {0, 1}) {
-        const int to = direction == 0 ? right : left;
-        const int from = direction == 0 ? left : right;
-        const auto label = [&](int rank, int tag, int turn) {
-          return rank * 100 + direction * 10 + tag * 2 + turn;
-        };
-        for (const int tag : {0, 1}) {
-          for (const int turn : {0, 1}) {
-            sent.emplace_back(static_cast<std::size_t>(count + turn),
-                              label(group->rank(), tag, turn));
-            works.push_back(group->send(std::as_bytes(std::span(sent.back())),
-                                        to, direction * 2 + tag));
-          }
-        }
-        for (const int tag : {1, 0}) {
-          for (const int turn : {0, 1}) {
-            got.emplace_back(static_cast<std::size_t>(count + turn), -1);
-            works.push_back(
-                group->receive(std::as_writable_bytes(std::span(got.back())),
-                               from, direction * 2 + tag));
-          }
-        }
+      for (const RingMessage& message : ring_messages({0, 1})) {
+        sent.push_back(message.content(group->rank(), count));
+        works.push_back(group->send(std::as_bytes(std::span(sent.back())),
+                                    message.direction == 0 ? right : left,
+                                    message.wire_tag()));
+      }
+      for (const RingMessage& message : receives) {
+        got.emplace_back(static_cast<std::size_t>(count + message.turn), -1);
+        works.push_back(group->receive(
+            std::as_writable_bytes(std::span(got.back())),
+            message.direction == 0 ? left : right, message.wire_tag()));
       }
       for (const WorkHandle& work : works) work->wait();
       for (std::size_t i = 0; i < got.size(); ++i) {
-        const int direction = i < 4 ? 0 : 1;
-        const int tag = i % 4 < 2 ? 1 : 0;
-        const int turn = static_cast<int>(i % 2);
-        const int from = direction == 0 ? left : right;
-        const std::vector<int> right_one(
-            static_cast<std::size_t>(count + turn),
-            from * 100 + direction * 10 + tag * 2 + turn);
-        EXPECT_EQ(got[i], right_one);
+        const int sender = receives[i].direction == 0 ? left : right;
+        EXPECT_EQ(got[i], receives[i].content(sender, count));
       }
     }
   });

@@ -24,7 +24,7 @@ class FlightRecorder {
   // With the step and micro-batch of the newest entry that named them; -1
   // before the first.
   std::uint64_t begin(std::string_view kind, std::string_view what);
-  void end(std::uint64_t entry);  // nothing if it is forgotten already
+  void end(std::uint64_t number);  // nothing if it is forgotten already
 
   // JSON: {"rank", "label", "reason", "dropped", "entries": [{"number", "kind",
   // "step", "micro_batch", "what", "begin_us", "end_us"}, ...]}, oldest first;

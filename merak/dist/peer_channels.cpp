@@ -63,6 +63,8 @@ class PeerChannels::LaneThread {
     changed_.notify_all();
     thread_.join();
   }
+  LaneThread(const LaneThread&) = delete;
+  LaneThread& operator=(const LaneThread&) = delete;
 
   Communicator& group() { return *group_; }
 

@@ -65,7 +65,7 @@ void reduce_typed(std::span<const Buffer> buffers, ReduceOp op) {
     for (std::size_t k = 1; k < data.size(); ++k) {
       sum = combine<Sum>(sum, widen<Sum>(data[k][i]), op);
     }
-    T result;
+    T result{};
     if constexpr (std::is_same_v<T, Sum>) {
       result = sum;
     } else {

@@ -31,11 +31,11 @@ std::string place(const std::string& label, std::int64_t step,
 
 }  // namespace
 
-Engine::Engine(const schedule::ActionList& actions,
+Engine::Engine(schedule::ActionList actions,
                std::span<const schedule::Edge> edges,
                std::span<const int> rank_of_stage, StageExecutor& executor,
                dist::PeerChannels* channels, EngineOptions options)
-    : actions_(actions),
+    : actions_(std::move(actions)),
       executor_(executor),
       channels_(channels),
       options_(std::move(options)) {

@@ -48,8 +48,7 @@ class Engine {
  public:
   // `channels` may be null if no action is a message. `rank_of_stage`: world
   // ranks.
-  Engine(const schedule::ActionList& actions,
-         std::span<const schedule::Edge> edges,
+  Engine(schedule::ActionList actions, std::span<const schedule::Edge> edges,
          std::span<const int> rank_of_stage, StageExecutor& executor,
          dist::PeerChannels* channels, EngineOptions options);
   // Waits for what is under way. After a failure of run() that may hang until

@@ -131,7 +131,7 @@ class Graph {
   }
   // Gives a value another name, or one close to it where that is taken or a
   // number.
-  void set_name(ValueId value, const std::string& name);
+  void set_name(ValueId id, const std::string& name);
 
   // The input of that kind and name, or nothing.
   const Input* find_input(InputKind kind, std::string_view name) const;

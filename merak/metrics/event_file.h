@@ -46,7 +46,7 @@ class EventFile {
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  void append(std::string_view event);
+  void append(std::string_view bytes);
 
   std::filesystem::path path_;
   int fd_ = -1;

@@ -15,7 +15,6 @@ namespace merak::metrics {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // A reader written from the format's page, not from the writer.
@@ -66,9 +65,9 @@ std::vector<Field> fields(std::string_view rest) {
     if (tag % 8 == 0) {
       field.value = take_varint(rest);
     } else {
-      const std::size_t size = tag % 8 == 1   ? 8
-                               : tag % 8 == 5 ? 4
-                                              : take_varint(rest);
+      std::size_t size = 8;
+      if (tag % 8 == 2) size = take_varint(rest);
+      if (tag % 8 == 5) size = 4;
       field.bytes = rest.substr(0, size);
       if (tag % 8 != 2) field.value = little_endian(field.bytes);
       rest.remove_prefix(size);

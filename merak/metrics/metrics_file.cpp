@@ -74,7 +74,7 @@ std::string to_json_line(const StepRecord& record) {
 
 std::string to_json_line(const EvalRecord& record) {
   return fmt::format(
-      "{{\"step\": {}, \"validation_loss\": {}, \"validation_tokens\": {}}}",
+      R"({{"step": {}, "validation_loss": {}, "validation_tokens": {}}})",
       record.step, number(record.validation_loss), record.tokens);
 }
 

@@ -47,7 +47,8 @@ std::string short_number(double value) {
     value /= 1000;
     ++unit;
   }
-  const int digits = value >= 99.95 || unit == 0 ? 0 : value >= 9.995 ? 1 : 2;
+  int digits = value >= 9.995 ? 1 : 2;  // three in all
+  if (value >= 99.95 || unit == 0) digits = 0;
   std::string text = fmt::format("{:.{}f}", value, digits);
   if (unit > 0) text += kUnits[unit];
   return text;

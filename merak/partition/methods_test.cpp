@@ -273,7 +273,7 @@ TEST(Sharding, CountsParameters) {
   const std::int64_t sum =
       std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   // The tied matrix is in the first shard and in the last.
-  EXPECT_EQ(sum, gpt2_parameters(options) + 300 * 64);
+  EXPECT_EQ(sum, gpt2_parameters(options) + std::int64_t{300} * 64);
   const auto own = parameters_of_nodes(graph);
   EXPECT_EQ(std::accumulate(own.begin(), own.end(), std::int64_t{0}),
             gpt2_parameters(options));

@@ -12,7 +12,6 @@ namespace {
 using graph::Graph;
 using graph::kNoNode;
 using graph::kNoValue;
-using graph::Node;
 using graph::NodeId;
 using graph::ValueId;
 
@@ -65,12 +64,12 @@ std::size_t choose(const std::vector<Place>& places, std::size_t begin,
   for (std::size_t i = begin; i < end; ++i) {
     const double distance = std::abs(places[i].work - done - share);
     const bool in_window = distance <= share / 2;
-    const bool better = in_window && best_in_window &&
-                                places[i].live_bytes != places[best].live_bytes
-                            ? places[i].live_bytes < places[best].live_bytes
-                        : in_window != best_in_window
-                            ? in_window
-                            : distance < best_distance;
+    bool better = distance < best_distance;
+    if (in_window != best_in_window) {
+      better = in_window;
+    } else if (in_window && places[i].live_bytes != places[best].live_bytes) {
+      better = places[i].live_bytes < places[best].live_bytes;
+    }
     if (!better) {
       if (places[i].work > done + 1.5 * share) break;
       continue;

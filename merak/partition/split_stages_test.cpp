@@ -28,7 +28,6 @@ using graph::TensorType;
 using graph::ValueId;
 using graph::testing::gpt2_graph;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 

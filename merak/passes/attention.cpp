@@ -10,7 +10,6 @@ namespace merak::passes {
 namespace {
 
 using graph::Attribute;
-using graph::Graph;
 using graph::kNoValue;
 using graph::Node;
 using graph::Rewriter;
@@ -69,7 +68,7 @@ class Decomposition {
 
   // The query is scaled and not the scores: they might overflow in fp16.
   ValueId scores() {
-    const double head = static_cast<double>(query_.shape.back());
+    const auto head = static_cast<double>(query_.shape.back());
     const double scale = graph::real_argument(node_, 6, 1 / std::sqrt(head));
     const ValueId scaled =
         add("aten.mul.Scalar", {operand(0), Attribute{scale}}, query_.dtype,

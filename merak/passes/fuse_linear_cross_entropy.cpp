@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <string_view>
 #include <utility>
 
@@ -144,8 +145,8 @@ ValueId replay(Rewriter& rewriter, const Match& match) {
   const Graph& graph = rewriter.source();
   ValueId hidden = rewriter.at(match.hidden);
   const TensorType& start = graph.value(match.hidden).type;
-  for (auto id = match.row_ops.rbegin(); id != match.row_ops.rend(); ++id) {
-    const Node& node = graph.node(*id);
+  for (const NodeId id : std::views::reverse(match.row_ops)) {
+    const Node& node = graph.node(id);
     if (is_copy(node)) continue;
     TensorType type{start.dtype, graph.value(node.results[0]).type.shape, {}};
     type.shape.back() = start.shape.back();

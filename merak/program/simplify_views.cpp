@@ -1,5 +1,6 @@
 #include "merak/program/simplify_views.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -26,10 +27,7 @@ constexpr std::array<std::string_view, 2> kInvolutions = {"aten.t",
 template <std::size_t N>
 bool contains(const std::array<std::string_view, N>& names,
               std::string_view name) {
-  for (std::string_view item : names) {
-    if (item == name) return true;
-  }
-  return false;
+  return std::ranges::find(names, name) != names.end();
 }
 
 bool same_attributes(const Node& a, const Node& b) {

@@ -13,13 +13,12 @@ namespace {
 using graph::Graph;
 using graph::InputKind;
 using graph::kNoNode;
-using graph::kNoValue;
 using graph::NodeId;
 using graph::Output;
 using graph::ValueId;
 
 bool is_gradient(const Output& output) {
-  return output.name.rfind(kGradientPrefix, 0) == 0;
+  return output.name.starts_with(kGradientPrefix);
 }
 
 // Copies chosen nodes of `source` into a program of its own. Values that other

@@ -12,7 +12,6 @@
 namespace merak::schedule {
 namespace {
 
-using testing::HasSubstr;
 using testing::StartsWith;
 
 std::string usage_error(const std::function<void()>& run) {

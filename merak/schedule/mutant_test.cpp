@@ -38,17 +38,7 @@ class SecondOpinion {
                                         reduce_gradients(s), optimizer_step()};
       for (int i = 0; i < pipeline_.micro_batches; ++i) {
         expected.insert({forward(s, i), backward(s, i)});
-        for (const Edge& e : pipeline_.edges) {
-          if (e.source == s)
-            expected.insert(send_activation(s, i, e.destination));
-          if (e.destination == s)
-            expected.insert(receive_activation(s, i, e.source));
-          if (!e.differentiable) continue;
-          if (e.destination == s)
-            expected.insert(send_gradient(s, i, e.source));
-          if (e.source == s)
-            expected.insert(receive_gradient(s, i, e.destination));
-        }
+        expected.merge(messages(s, i));
       }
       const ActionList& list = lists_[static_cast<std::size_t>(s)];
       if (std::multiset<Action>(list.begin(), list.end()) != expected) {
@@ -56,6 +46,23 @@ class SecondOpinion {
       }
     }
     return true;
+  }
+
+  std::multiset<Action> messages(int s, int i) const {
+    std::multiset<Action> expected;
+    for (const Edge& e : pipeline_.edges) {
+      if (e.source == s) {
+        expected.insert(send_activation(s, i, e.destination));
+        if (e.differentiable) {
+          expected.insert(receive_gradient(s, i, e.destination));
+        }
+      }
+      if (e.destination == s) {
+        expected.insert(receive_activation(s, i, e.source));
+        if (e.differentiable) expected.insert(send_gradient(s, i, e.source));
+      }
+    }
+    return expected;
   }
 
   bool runs_to_the_end() {

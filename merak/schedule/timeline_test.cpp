@@ -9,8 +9,6 @@
 namespace merak::schedule {
 namespace {
 
-using testing::HasSubstr;
-
 TEST(Timeline, WaitsForValuesAndForTheRank) {
   const ActionLists lists = parse_schedule(
       "rank 0: 0F0 0F1 0B0 0B1\n"

@@ -12,7 +12,7 @@ namespace merak::schedule {
 struct Rules {
   int stages = 1;
   int micro_batches = 1;
-  std::vector<Edge> edges;
+  std::vector<Edge> edges = {};
   bool training = true;   // false: loads, forwards and activations only
   int max_in_flight = 0;  // on every rank; 0: no limit
 };

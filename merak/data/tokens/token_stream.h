@@ -37,9 +37,9 @@ class TokenStream {
 
  private:
   struct Segment {
-    std::uint64_t first;     // in the stream
-    std::uint64_t position;  // in its file, in tokens
-    std::size_t file;
+    std::uint64_t first = 0;     // in the stream
+    std::uint64_t position = 0;  // in its file, in tokens
+    std::size_t file = 0;
     TokenArray array;
   };
 

@@ -121,7 +121,8 @@ class Gpt2 {
                                          {part, part, part}, module);
     std::vector<ValueId> parts = graph_.node(split).results;
     for (ValueId& one : parts) one = heads(one, module);
-    const Argument mask = mask_ == kNoValue ? Argument{Attribute{}} : mask_;
+    Argument mask = Attribute{};
+    if (mask_ != kNoValue) mask = mask_;
     const ValueId mixed =
         add("aten.scaled_dot_product_attention",
             {parts[0], parts[1], parts[2], mask, Attribute{o_.dropout},

@@ -29,9 +29,11 @@ AliasClasses::AliasClasses(graph::Rewriter& rewriter)
   const graph::Graph& source = rewriter.source();
   for (const graph::Input& input : source.inputs()) {
     const TensorType& type = source.value(input.value).type;
-    identify(input.value, add({.type = type,
-                               .strides = with_strides(type).strides,
-                               .value = rewriter.at(input.value)}));
+    AliasedTensor tensor;
+    tensor.type = type;
+    tensor.strides = with_strides(type).strides;
+    tensor.value = rewriter.at(input.value);
+    identify(input.value, add(std::move(tensor)));
   }
 }
 
