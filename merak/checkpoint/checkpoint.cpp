@@ -52,13 +52,13 @@ std::vector<fs::path> step_folders(const fs::path& checkpoints) {
 // readable checkpoint.json.
 std::optional<std::pair<std::int64_t, std::int64_t>> order_of(
     const fs::path& folder, const Warn& skipped) {
-  const fs::path path = folder / kIndexFile;
-  if (!fs::exists(path)) {
-    skipped(
-        fmt::format("skipped {}: its save did not finish", folder.string()));
-    return std::nullopt;
-  }
   try {
+    if (!has_index(folder)) {
+      skipped(
+          fmt::format("skipped {}: its save did not finish", folder.string()));
+      return std::nullopt;
+    }
+    const fs::path path = folder / kIndexFile;
     const Index index = parse_index(read_file(path), path.string());
     return std::pair(index.sequence, index.step);
   } catch (const Error& error) {
@@ -159,7 +159,7 @@ void Checkpoint::read(const TensorInfo& wanted, const Slice& slice,
 }
 
 Checkpoint open_checkpoint(const fs::path& folder, Depth depth) {
-  return Checkpoint(folder, load(folder, depth));
+  return {folder, load(folder, depth)};
 }
 
 std::optional<fs::path> find_newest_complete(const fs::path& run_folder,

@@ -336,7 +336,7 @@ INSTANTIATE_TEST_SUITE_P(
 // a later crash finds.
 TEST(SeveralFaults, LeaveANewestCheckpoint) {
   std::mt19937_64 random(7);
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < 100; ++round) {
     SCOPED_TRACE(fmt::format("round {}", round));
     const int keep = static_cast<int>(testing::draw(1, 3, random));
     MemoryFiles disk = prepare({"", {{.step = 10, .version = 1}}, {}});

@@ -119,16 +119,24 @@ void compare(const fs::path& path, const Checkpoint& checkpoint, DType dtype) {
   }
 }
 
-// An export that did not finish: our two files, under either name.
+bool is_export_file(std::string_view name) {
+  if (name.ends_with(".tmp")) name.remove_suffix(4);
+  return name == kWeightsFile || name == kConfigFile;
+}
+
+// An export that did not finish: our two files, under either name. A folder
+// with anything else is a user's.
 void remove_partial(FileSystem& files, const fs::path& partial) {
   if (!files.is_folder(partial)) return;
-  for (const std::string_view name : {kWeightsFile, kConfigFile}) {
-    for (const std::string_view suffix : {"", ".tmp"}) {
-      fs::path path = partial / name;
-      path += suffix;
-      if (files.file_size(path)) files.remove_file(path);
-    }
+  const std::vector<std::string> names = files.list(partial);
+  for (const std::string& name : names) {
+    if (is_export_file(name)) continue;
+    fail_runtime(
+        "{} is in the way: it holds {}, which no export wrote; "
+        "move it, or export to another folder",
+        partial.string(), name);
   }
+  for (const std::string& name : names) files.remove_file(partial / name);
   files.remove_folder(partial);
 }
 

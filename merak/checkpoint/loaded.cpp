@@ -14,13 +14,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// not_found is an answer; that the system would not say is an error.
+fs::file_type type_of(const fs::path& path) {
+  std::error_code error;
+  const fs::file_type type = fs::status(path, error).type();
+  if (type == fs::file_type::none) {
+    fail_usage("cannot read {}: {}", path.string(), error.message());
+  }
+  return type;
+}
+
 std::string read_index(const fs::path& folder) {
-  const fs::path path = folder / kIndexFile;
-  if (fs::is_regular_file(path)) return read_file(path);
-  if (!fs::exists(folder)) {
+  const fs::file_type type = type_of(folder);
+  if (type == fs::file_type::not_found) {
     fail_usage("there is no checkpoint {}", folder.string());
   }
-  if (fs::is_directory(folder / kCheckpointsFolder)) {
+  if (type != fs::file_type::directory) {
+    fail_usage("{} is no folder; a checkpoint is a folder step-... in {}",
+               folder.string(), kCheckpointsFolder);
+  }
+  if (has_index(folder)) return read_file(folder / kIndexFile);
+  if (type_of(folder / kCheckpointsFolder) == fs::file_type::directory) {
     fail_usage(
         "{} is a run folder, not a checkpoint; name a folder step-... "
         "in {}",
@@ -41,7 +55,13 @@ std::optional<SafetensorsFile> open_file(const fs::path& path,
   if (error) {
     fail_usage("cannot read {}: {}", path.string(), error.message());
   }
-  if (size != entry.bytes) {
+  if (size < entry.bytes) {
+    fail_usage(
+        "{} is cut short: it has {} of {} bytes; copy it again, or take "
+        "another checkpoint",
+        path.string(), size, entry.bytes);
+  }
+  if (size > entry.bytes) {
     fail_usage("{} has {} bytes; {} were written", path.string(), size,
                entry.bytes);
   }
@@ -80,6 +100,10 @@ std::string part_problem(const SafetensorsFile& file, const TensorInfo& info,
 
 }  // namespace
 
+bool has_index(const fs::path& folder) {
+  return type_of(folder / kIndexFile) != fs::file_type::not_found;
+}
+
 Loaded load(const fs::path& folder, Depth depth) {
   Loaded loaded{
       .index = parse_index(read_index(folder), (folder / kIndexFile).string())};
@@ -88,7 +112,7 @@ Loaded load(const fs::path& folder, Depth depth) {
       loaded.files.push_back(open_file(folder / entry.name, entry));
     } catch (const Error& error) {
       loaded.files.emplace_back();
-      loaded.problems.push_back(error.what());
+      loaded.problems.emplace_back(error.what());
     }
   }
   for (const TensorEntry& tensor : loaded.index.contents.tensors) {

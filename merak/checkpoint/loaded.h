@@ -25,6 +25,9 @@ struct Loaded {
   std::vector<std::string> problems = {};  // none: it is sound
 };
 
+// Whether there is a checkpoint.json. Usage error if the system does not say.
+bool has_index(const std::filesystem::path& folder);
+
 // Throws a usage error only if checkpoint.json itself is missing or wrong; all
 // else is listed, a sentence a problem.
 Loaded load(const std::filesystem::path& folder, Depth depth);

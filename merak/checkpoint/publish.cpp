@@ -100,8 +100,10 @@ void check_visible(FileSystem& files, const fs::path& folder,
 // checkpoint would be there: then only its durability is in doubt.
 void write_index(FileSystem& files, const fs::path& folder,
                  const Index& index) {
-  files.sync_folder(folder);
   const std::string text = format_index(index);
+  // What could not be read back must not take the place of what can.
+  parse_index(text, (folder / kIndexFile).string());
+  files.sync_folder(folder);
   AtomicFile file(files, folder / kIndexFile, text.size());
   file.append(text);
   file.commit();

@@ -31,7 +31,8 @@ struct Publication {
 //
 // Runtime error, and no checkpoint, if a rank reported a failure, a rank's
 // file is not visible here (no shared disk), or writing fails. Manifests that
-// contradict each other or leave elements out are an internal error. Old
+// contradict each other or leave elements out are an internal error; a model
+// or trainer that no reader would take (nested too deep) is a usage error. Old
 // checkpoints that cannot be removed are warned of.
 std::filesystem::path publish(FileSystem& files, const Publication& what,
                               std::span<const std::string> manifests,
