@@ -18,7 +18,7 @@
 namespace merak::passes {
 
 enum class ViewKind : std::uint8_t {
-  kSelf,      // the viewed tensor itself
+  kSelf,  // the viewed tensor itself
   kSame,
   kDetach,    // the same elements, without their gradient
   kSelect,    // of dimension `dim` the index `start`
