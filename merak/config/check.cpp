@@ -107,6 +107,29 @@ void check_model(const Config& config, const Origins& origins) {
   }
 }
 
+void check_own_model(const Config& config, const Origins& origins) {
+  const ModelConfig& model = config.model;
+  if (!model.path.empty()) {
+    fail_usage(
+        "{}model.path is {}, but this program trains a model of its own; leave "
+        "it out, or train the folder's with merak train",
+        where(origins, "model.path"), toml_text(model.path));
+  }
+  if (model.init != "random") {
+    fail_usage(
+        "{}model.init is {}, but this program trains a model of its own; its "
+        "constructor gives the initial values: leave it out, or take "
+        "\"random\"",
+        where(origins, "model.init"), toml_text(model.init));
+  }
+  if (!model.loss.empty()) {
+    fail_usage(
+        "{}model.loss is {}, but this program gives its model's loss itself; "
+        "leave it out",
+        where(origins, "model.loss"), toml_text(model.loss));
+  }
+}
+
 // The micro-batch sizes that divide a data rank's share.
 std::string divisors_text(std::int64_t share) {
   std::vector<std::string> parts;
@@ -138,6 +161,14 @@ void check_batch(const Config& config, const Origins& origins) {
       divisors_text(share));
 }
 
+void check_evaluation(const Config& config, const Origins& origins) {
+  if (config.train.eval_every == 0 || !config.data.validation.empty()) return;
+  fail_usage(
+      "{}train.eval_every is {}, but data.validation is empty; name "
+      "validation files, or set eval_every = 0",
+      where(origins, "train.eval_every"), config.train.eval_every);
+}
+
 void check_steps(const Config& config, const Origins& origins) {
   const std::int64_t steps = config.train.steps;
   if (config.lr_schedule.warmup_steps > steps) {
@@ -160,12 +191,6 @@ void check_steps(const Config& config, const Origins& origins) {
         "{}run.trace_steps has {}; steps count from 0, the last one of "
         "train.steps = {} is {}",
         where(origins, "run.trace_steps"), step, steps, steps - 1);
-  }
-  if (config.train.eval_every > 0 && config.data.validation.empty()) {
-    fail_usage(
-        "{}train.eval_every is {}, but data.validation is empty; name "
-        "validation files, or set eval_every = 0",
-        where(origins, "train.eval_every"), config.train.eval_every);
   }
 }
 
@@ -240,9 +265,14 @@ void check_key(const Key& key, const Config& config, const Origins& origins) {
   }
 }
 
-void check(const Config& config, const Origins& origins) {
+void check(const Config& config, const Origins& origins, ModelFrom model) {
   for (const Key& key : keys()) check_key(key, config, origins);
-  check_model(config, origins);
+  if (model == ModelFrom::kConfig) {
+    check_model(config, origins);
+    check_evaluation(config, origins);
+  } else {
+    check_own_model(config, origins);
+  }
   check_batch(config, origins);
   check_steps(config, origins);
   check_sharding(config, origins);

@@ -19,9 +19,15 @@ using Origins = std::map<std::string, std::string>;
 // One key against its own rule.
 void check_key(const Key& key, const Config& config, const Origins& origins);
 
+// Who brings the model: the configuration's [model], or a program with a module
+// of its own (merak/api), whose [model.config] may hold any keys or none, and
+// which may bring data too.
+enum class ModelFrom { kConfig, kProgram };
+
 // All keys, in the order of the table, then the rules between them. `origins`
 // may be empty: a configuration built in code.
-void check(const Config& config, const Origins& origins = {});
+void check(const Config& config, const Origins& origins = {},
+           ModelFrom model = ModelFrom::kConfig);
 
 // What only training needs: data to train on, and a tokenizer if it is text.
 void check_training(const Config& config, const Origins& origins = {});

@@ -139,6 +139,22 @@ TEST(Check, Models) {
   EXPECT_THAT(error({"model.init=pretrained"}), HasSubstr("no model.path"));
 }
 
+TEST(Check, AProgramMayBringTheModel) {
+  const auto own = [](std::string_view text) {
+    return parse_config(text, "d.toml", {}, ModelFrom::kProgram).config;
+  };
+  EXPECT_NO_THROW(own(""));
+  EXPECT_EQ(own("model.config.width = 3").model.config["width"], 3);
+  EXPECT_EQ(
+      usage_error([&] { own("model.path = \"gpt2/\""); }),
+      "d.toml:1: model.path is \"gpt2/\", but this program trains a model "
+      "of its own; leave it out, or train the folder's with merak train");
+  EXPECT_THAT(usage_error([&] { own("model.init = \"pretrained\""); }),
+              HasSubstr("constructor gives the initial values"));
+  EXPECT_THAT(usage_error([&] { own("model.loss = \"cross_entropy\""); }),
+              HasSubstr("gives its model's loss itself"));
+}
+
 TEST(Check, CustomPartitions) {
   EXPECT_THAT(error({"parallel.partition=custom"}), HasSubstr("is empty"));
   EXPECT_THAT(error({"parallel.custom_partition=[0, 2]"}),

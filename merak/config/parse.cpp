@@ -24,7 +24,7 @@ nlohmann::json to_json(const toml::table& table, const std::string& path) {
   auto object = nlohmann::json::object();
   for (const auto& [key, value] : table) {
     const std::string name(key.str());
-    object[name] = to_json(value, path + "." + name);
+    object[name] = to_json(value, fmt::format("{}.{}", path, name));
   }
   return object;
 }
@@ -340,7 +340,7 @@ void fill_defaults(Loaded& loaded) {
 }  // namespace
 
 Loaded parse_config(std::string_view text, std::string_view name,
-                    std::span<const std::string> overrides) {
+                    std::span<const std::string> overrides, ModelFrom model) {
   Loaded loaded;
   const std::string stem = std::filesystem::path(name).stem().string();
   if (!stem.empty()) loaded.config.run.dir = "runs/" + stem;
@@ -349,13 +349,13 @@ Loaded parse_config(std::string_view text, std::string_view name,
     apply_override(text_of_set, loaded);
   }
   fill_defaults(loaded);
-  check(loaded.config, loaded.origins);
+  check(loaded.config, loaded.origins, model);
   return loaded;
 }
 
 Loaded load_config(const std::filesystem::path& file,
-                   std::span<const std::string> overrides) {
-  return parse_config(read_file(file), file.string(), overrides);
+                   std::span<const std::string> overrides, ModelFrom model) {
+  return parse_config(read_file(file), file.string(), overrides, model);
 }
 
 }  // namespace merak::config

@@ -24,10 +24,12 @@ struct Loaded {
 // "parallel.schedule=1f1b". The value is TOML; what is not TOML (a bare word)
 // is a string, and so is everything given to a key that holds a string.
 Loaded load_config(const std::filesystem::path& file,
-                   std::span<const std::string> overrides = {});
+                   std::span<const std::string> overrides = {},
+                   ModelFrom model = ModelFrom::kConfig);
 
 // The same from text; `name` stands for the file in messages.
 Loaded parse_config(std::string_view text, std::string_view name,
-                    std::span<const std::string> overrides = {});
+                    std::span<const std::string> overrides = {},
+                    ModelFrom model = ModelFrom::kConfig);
 
 }  // namespace merak::config

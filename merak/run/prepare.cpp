@@ -8,14 +8,21 @@
 namespace merak::run {
 
 void prepare(const config::Config& config, const config::Layout& layout) {
-  const runtime::TrainableModel model = runtime::load_model(config);
+  prepare(config, layout, runtime::load_model(config));
+}
+
+void prepare(const config::Config& config, const config::Layout& layout,
+             const runtime::TrainableModel& model,
+             const runtime::Datasets& own_data) {
   const runtime::CompiledModel compiled =
       runtime::compile_for(config, layout, model);
   runtime::actions_for(config, layout, compiled);
   for (const runtime::ParameterInfo& info : compiled.parameters) {
     model.check_initial_value(info);
   }
-  open_data(config, model.vocabulary_size, cache_folder_of(config));
+  if (!own_data.train) {
+    open_data(config, model.vocabulary_size, cache_folder_of(config));
+  }
   const std::string& resume = config.checkpoint.resume;
   if (resume != "auto" && resume != "never") {
     checkpoint::open_checkpoint(resume, checkpoint::Depth::kStructure);

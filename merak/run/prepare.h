@@ -5,6 +5,7 @@
 
 #include "merak/config/config.h"
 #include "merak/config/layout.h"
+#include "merak/runtime/trainer.h"
 
 namespace merak::run {
 
@@ -13,5 +14,10 @@ namespace merak::run {
 // the checkpoint that is named is not sound. Text is tokenized on the way, into
 // the cache that the ranks then read.
 void prepare(const config::Config& config, const config::Layout& layout);
+
+// The same for a model, and maybe data, that a program brings.
+void prepare(const config::Config& config, const config::Layout& layout,
+             const runtime::TrainableModel& model,
+             const runtime::Datasets& own_data = {});
 
 }  // namespace merak::run

@@ -1,10 +1,12 @@
 #include "merak/run/rank_run.h"
 
+#include <ATen/Parallel.h>
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 
 #include "merak/base/error.h"
@@ -20,6 +22,7 @@
 #include "merak/kernels/allocator.h"
 #include "merak/run/datasets.h"
 #include "merak/run/plan_text.h"
+#include "merak/run/rank_threads.h"
 #include "merak/run/reporter.h"
 #include "merak/run/stop_signal.h"
 #include "merak/runtime/exchange.h"
@@ -30,15 +33,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
-dist::Mesh mesh_of(const config::Layout& layout) {
-  return {static_cast<int>(layout.pipeline), static_cast<int>(layout.data),
-          static_cast<int>(layout.tensor)};
+// And the log in it, which is the process's from here on.
+void make_run_folder(const fs::path& folder, const std::string& label) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    fail_usage("run.dir is {}, which cannot be made: {}", folder.string(),
+               error.message());
+  }
+  spdlog::set_default_logger(
+      make_logger({label, folder / "merak.log", true, {}}));
 }
 
 class RankRun {
  public:
+  // `threads`: reaches the others where ranks are threads of this process.
+  // Null: ranks are processes, and a session joins them.
   RankRun(const config::Config& config,
-          const dist::LaunchEnvironment& environment);
+          const dist::LaunchEnvironment& environment,
+          const runtime::Datasets& own_data, dist::GroupFactory* threads);
 
   RunResult run(const std::function<runtime::TrainableModel()>& make_model);
   // Tells who watches, and leaves the flight recorder behind.
@@ -46,7 +59,9 @@ class RankRun {
 
  private:
   bool is_first() const { return environment_.rank == 0; }
-  void make_folder();
+  void join();
+  void set_progress(std::int64_t step, int micro_batch,
+                    const std::string& action);
   dist::SessionOptions session_options();
   void make_trainer(const std::function<runtime::TrainableModel()>& make_model);
   runtime::RankWorld make_world();
@@ -67,42 +82,49 @@ class RankRun {
   std::string label_;
   fs::path folder_;
   dist::FlightRecorder recorder_;
-  std::unique_ptr<dist::Session> session_;
-  std::unique_ptr<dist::GroupFactory> factory_;  // the session's, recorded
+  dist::GroupFactory* threads_;
+  std::unique_ptr<dist::Session> session_;       // null for threads
+  std::unique_ptr<dist::GroupFactory> factory_;  // recorded
   dist::Communicator* world_ = nullptr;
   std::unique_ptr<dist::Communicator> world_group_;
-  RunData data_;
+  runtime::Datasets datasets_;
+  RunData data_;  // empty where the datasets are a program's own
   std::int64_t vocabulary_size_ = 0;
   std::string model_json_;
   std::unique_ptr<runtime::Trainer> trainer_;
   std::unique_ptr<runtime::Saver> saver_;
   std::unique_ptr<Reporter> reporter_;  // on the first rank
-  StopSignal signal_;
+  std::optional<StopSignal> signal_;    // one in a process
   std::int64_t saved_step_ = -1;
   std::int64_t evaluated_step_ = -1;
   RunResult result_;
 };
 
 RankRun::RankRun(const config::Config& config,
-                 const dist::LaunchEnvironment& environment)
+                 const dist::LaunchEnvironment& environment,
+                 const runtime::Datasets& own_data, dist::GroupFactory* threads)
     : layout_(config::resolve_layout(config, environment.world_size)),
       mesh_(mesh_of(layout_)),
       environment_(environment),
       label_(mesh_.label(environment.rank)),
       folder_(config.run.dir),
-      recorder_(environment.rank, label_) {
+      recorder_(environment.rank, label_),
+      threads_(threads),
+      datasets_(own_data) {
   config_ = config::resolved(config, layout_);
+  if (threads_ == nullptr || is_first()) signal_.emplace();
 }
 
-void RankRun::make_folder() {
-  std::error_code error;
-  fs::create_directories(folder_, error);
-  if (error) {
-    fail_usage("run.dir is {}, which cannot be made: {}", folder_.string(),
-               error.message());
-  }
-  spdlog::set_default_logger(
-      make_logger({label_, folder_ / "merak.log", true, {}}));
+// Threads have one logger, which who started them has made.
+void RankRun::join() {
+  if (threads_ != nullptr) return;
+  make_run_folder(folder_, label_);
+  session_ = std::make_unique<dist::Session>(environment_, session_options());
+}
+
+void RankRun::set_progress(std::int64_t step, int micro_batch,
+                           const std::string& action) {
+  if (session_) session_->heartbeat().set_progress(step, micro_batch, action);
 }
 
 dist::SessionOptions RankRun::session_options() {
@@ -122,7 +144,8 @@ dist::SessionOptions RankRun::session_options() {
 }
 
 runtime::RankWorld RankRun::make_world() {
-  factory_ = dist::make_recorded_factory(session_->factory(), recorder_);
+  factory_ = dist::make_recorded_factory(
+      threads_ != nullptr ? *threads_ : session_->factory(), recorder_);
   runtime::RankWorld world;
   world.mesh = mesh_;
   world.rank = environment_.rank;
@@ -131,7 +154,7 @@ runtime::RankWorld RankRun::make_world() {
   world.recorder = &recorder_;
   world.on_action = [this](std::int64_t step, int micro_batch,
                            const std::string& action) {
-    session_->heartbeat().set_progress(step, micro_batch, action);
+    set_progress(step, micro_batch, action);
   };
   return world;
 }
@@ -141,13 +164,15 @@ void RankRun::make_trainer(
   runtime::TrainableModel model = make_model();
   vocabulary_size_ = model.vocabulary_size;
   model_json_ = model.config_json;
-  data_ = open_data(config_, vocabulary_size_, cache_folder_of(config_));
+  if (!datasets_.train) {
+    data_ = open_data(config_, vocabulary_size_, cache_folder_of(config_));
+    datasets_ = {data_.train, data_.validation};
+  }
   runtime::RankWorld world = make_world();
   world_group_ = std::move(world.groups.world);
   world_ = world_group_.get();
   trainer_ = std::make_unique<runtime::Trainer>(
-      config_, layout_, std::move(model), std::move(world),
-      runtime::Datasets{data_.train, data_.validation});
+      config_, layout_, std::move(model), std::move(world), datasets_);
 }
 
 // Ranks that run different things would hang, or worse.
@@ -202,8 +227,7 @@ void RankRun::resume() {
 RunResult RankRun::run(
     const std::function<runtime::TrainableModel()>& make_model) {
   kernels::install_allocator();
-  make_folder();
-  session_ = std::make_unique<dist::Session>(environment_, session_options());
+  join();
   make_trainer(make_model);
   compare_fingerprints();
   resume();
@@ -248,7 +272,7 @@ void RankRun::report(const runtime::StepReport& step, double seconds) {
   result_.loss = step.loss;
   const double own[] = {step.times.compute_seconds,
                         static_cast<double>(kernels::memory_count().peak_bytes),
-                        static_cast<double>(signal_.received())};
+                        static_cast<double>(signal_ ? signal_->received() : 0)};
   const std::vector<double> all = runtime::gather(*world_, own);
   metrics::StepRecord record;
   double busy = 0;
@@ -290,7 +314,7 @@ void RankRun::save() {
   const runtime::TrainerState& state = trainer_->state();
   if (saved_step_ == state.step) return;
   saved_step_ = state.step;
-  session_->heartbeat().set_progress(state.step, -1, "checkpoint");
+  set_progress(state.step, -1, "checkpoint");
   if (reporter_) reporter_->sync();
   saver_->save(state, trainer_->parameters(), trainer_->optimizer());
 }
@@ -307,7 +331,7 @@ std::optional<double> RankRun::entropy() const {
 RunResult RankRun::finish() {
   result_.steps = trainer_->state().step;
   if (result_.stopped_by == 0) {
-    if (data_.validation) evaluate();
+    if (datasets_.validation) evaluate();
     if (config_.checkpoint.every > 0) save();
   }
   saver_->finish();
@@ -316,8 +340,8 @@ RunResult RankRun::finish() {
     result_.tokens_per_second = reporter_->tokens_per_second();
     result_.unigram_entropy = entropy();
   }
-  session_->heartbeat().set_progress(result_.steps, -1, "leaving");
-  session_->finish();
+  set_progress(result_.steps, -1, "leaving");
+  if (session_) session_->finish();
   return result_;
 }
 
@@ -330,17 +354,25 @@ void RankRun::fail(const Error& error, bool because_of_peer) {
   if (session_) session_->heartbeat().fail(error.what(), because_of_peer);
 }
 
+// LibTorch's threads of a rank that is a thread: as the launcher has it.
+int threads_of(std::int64_t ranks) {
+  const int all = at::get_num_threads();
+  if (std::getenv("OMP_NUM_THREADS") != nullptr) return all;
+  return std::max(1, all / static_cast<int>(ranks));
+}
+
 // The heartbeat's thread ends the process as soon as the watcher has decided;
 // where nobody does, a rank that lost another goes by itself.
 constexpr unsigned kVerdictSeconds = 12;
 
 }  // namespace
 
-RunResult train_rank(
-    const config::Config& config, const dist::LaunchEnvironment& environment,
-    const std::function<runtime::TrainableModel()>& make_model) {
+RunResult train_rank(const config::Config& config,
+                     const dist::LaunchEnvironment& environment,
+                     const std::function<runtime::TrainableModel()>& make_model,
+                     const runtime::Datasets& own_data) {
   // Left standing when it fails beside others: its threads may hang.
-  auto* run = new RankRun(config, environment);
+  auto* run = new RankRun(config, environment, own_data, nullptr);
   std::optional<Error> failure;
   bool because_of_peer = false;
   try {
@@ -362,6 +394,34 @@ RunResult train_rank(
     if (because_of_peer) sleep(kVerdictSeconds);
   }
   throw *failure;
+}
+
+RunResult train_threads(
+    const config::Config& config, const config::Layout& layout,
+    const std::function<runtime::TrainableModel()>& make_model,
+    const runtime::Datasets& own_data) {
+  make_run_folder(config.run.dir, "");
+  const int threads = threads_of(layout.world());
+  RankThreads ranks(layout);
+  RunResult first;
+  ranks.run([&](int rank, dist::GroupFactory& factory) {
+    at::set_num_threads(threads);
+    dist::LaunchEnvironment environment;
+    environment.rank = rank;
+    environment.world_size = environment.local_world_size =
+        static_cast<int>(layout.world());
+    RankRun run(config, environment, own_data, &factory);
+    ranks.guard([&] {
+      try {
+        const RunResult result = run.run(make_model);
+        if (rank == 0) first = result;
+      } catch (const Error& error) {
+        run.fail(error, false);
+        throw;
+      }
+    });
+  });
+  return first;
 }
 
 }  // namespace merak::run

@@ -13,6 +13,7 @@
 #include "merak/config/config.h"
 #include "merak/dist/launch/launch_environment.h"
 #include "merak/runtime/model_source.h"
+#include "merak/runtime/trainer.h"
 
 namespace merak::run {
 
@@ -29,9 +30,19 @@ struct RunResult {
 };
 
 // The rank that `environment` says, in a world of as many ranks. Every rank
-// returns the same result; only rank 0 should show it.
-RunResult train_rank(
-    const config::Config& config, const dist::LaunchEnvironment& environment,
-    const std::function<runtime::TrainableModel()>& make_model);
+// returns the same result; only rank 0 should show it. Trains on `own_data` if
+// that has a training set, else on the data that the configuration names.
+RunResult train_rank(const config::Config& config,
+                     const dist::LaunchEnvironment& environment,
+                     const std::function<runtime::TrainableModel()>& make_model,
+                     const runtime::Datasets& own_data = {});
+
+// All ranks of `layout` as threads of this process, which share its cores: the
+// same numbers and the same run folder. Memory is counted for the process, and
+// stands for each rank. A failure leaves no thread behind.
+RunResult train_threads(
+    const config::Config& config, const config::Layout& layout,
+    const std::function<runtime::TrainableModel()>& make_model,
+    const runtime::Datasets& own_data = {});
 
 }  // namespace merak::run

@@ -85,6 +85,17 @@ models::ModelSpec load_spec(const config::ModelConfig& model) {
   return models::make_spec(json, origin);
 }
 
+void start_from_constructor(TrainableModel& model,
+                            std::shared_ptr<const trace::Deferred> deferred,
+                            std::int64_t seed) {
+  model.check_initial_value = [](const ParameterInfo&) {};
+  model.initial_value = [deferred = std::move(deferred), view = model.view,
+                         seed = static_cast<std::uint64_t>(seed)](
+                            const ParameterInfo& info) {
+    return deferred->materialize(find_tensor(view, info.name), info.name, seed);
+  };
+}
+
 TrainableModel load_model(const config::Config& config) {
   const models::ModelSpec spec = load_spec(config.model);
   auto deferred = std::make_shared<trace::Deferred>();
@@ -109,13 +120,7 @@ TrainableModel load_model(const config::Config& config) {
       check_weight(*folder, info);
     };
   } else {
-    model.check_initial_value = [](const ParameterInfo&) {};
-    const auto seed = static_cast<std::uint64_t>(config.train.seed);
-    model.initial_value = [deferred, seed,
-                           view = model.view](const ParameterInfo& info) {
-      return deferred->materialize(find_tensor(view, info.name), info.name,
-                                   seed);
-    };
+    start_from_constructor(model, deferred, config.train.seed);
   }
   return model;
 }

@@ -41,6 +41,12 @@ struct TrainableModel {
   std::string config_json = "{}";        // saved with checkpoints
 };
 
+// Lets the parameters and buffers of model.view start as the constructor that
+// ran under `deferred` asked for, by `seed`.
+void start_from_constructor(TrainableModel& model,
+                            std::shared_ptr<const trace::Deferred> deferred,
+                            std::int64_t seed);
+
 // From the zoo: random values by the configuration's seed, or those of the
 // folder's safetensors files (init = "pretrained").
 TrainableModel load_model(const config::Config& config);
