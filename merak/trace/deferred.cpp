@@ -93,6 +93,7 @@ class InitTape final : public CallSink {
             std::vector<c10::IValue>& stack) override;
   at::Tensor materialize(const at::Tensor& deferred, const std::string& name,
                          std::uint64_t seed) const;
+  bool made(const at::Tensor& tensor) const;
 
  private:
   void read_values(const c10::OperatorHandle& op,
@@ -264,6 +265,11 @@ class InitTape::Replay {
 
 // The tensor itself, or the first one of the same memory: `torch::tensor` and
 // others make a second tensor of what a factory returned, unseen.
+bool InitTape::made(const at::Tensor& tensor) const {
+  return known_.contains(tensor.unsafeGetTensorImpl()) ||
+         first_of_storage_.contains(tensor.storage().unsafeGetStorageImpl());
+}
+
 const at::Tensor& InitTape::find_known(const at::Tensor& deferred,
                                        const std::string& name) const {
   if (known_.count(deferred.unsafeGetTensorImpl()) > 0) return deferred;
@@ -291,6 +297,10 @@ Deferred::Deferred() : tape_(std::make_unique<InitTape>()) {}
 Deferred::~Deferred() = default;
 
 CallSink& Deferred::sink() { return *tape_; }
+
+bool Deferred::made(const at::Tensor& tensor) const {
+  return tape_->made(tensor);
+}
 
 at::Tensor Deferred::materialize(const at::Tensor& deferred,
                                  const std::string& name,

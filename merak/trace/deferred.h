@@ -42,6 +42,9 @@ class Deferred {
   at::Tensor materialize(const at::Tensor& deferred, const std::string& name,
                          std::uint64_t seed) const;
 
+  // Whether `tensor` was made inside build().
+  bool made(const at::Tensor& tensor) const;
+
  private:
   CallSink& sink();
 

@@ -34,6 +34,11 @@ at::Tensor contiguous_like(const at::Tensor& model) {
   return like(model, model.sizes().vec(), model.scalar_type());
 }
 
+// Of a loss: (grad, self, target, ...).
+void contiguous_like_second(Arguments in, Results& out) {
+  out.emplace_back(contiguous_like(in[1].toTensor()));
+}
+
 std::int64_t wrap(std::int64_t dim, std::int64_t rank) {
   return dim < 0 ? dim + rank : dim;
 }
@@ -226,6 +231,7 @@ const std::unordered_map<std::string, ShapeRule>& rules() {
       {"aten._scaled_dot_product_flash_attention_for_cpu", flash_attention},
       {"aten._scaled_dot_product_flash_attention_for_cpu_backward",
        flash_attention_backward},
+      {"aten.mse_loss_backward", contiguous_like_second},
       {"aten._safe_softmax", same_as_first},
       {"aten.native_dropout", native_dropout},
       {"aten.native_dropout_backward", same_as_first},
