@@ -186,5 +186,29 @@ TEST_F(ExportTest, AppearsWholeOrNotAtAllWhereverTheDiskGoesWrong) {
   }
 }
 
+// A disk that writes something else is found before the export appears.
+TEST_F(ExportTest, WeightsThatDoNotReadBackAreAnError) {
+  FaultyFiles sound(system_files());
+  export_hf(*checkpoint_, target(), DType::kF32, sound);
+  fs::remove_all(target());
+  int found = 0;
+  const std::string wrote =
+      "write " + (partial() / "model.safetensors.tmp").string();
+  for (std::size_t at = 0; at < sound.operations().size(); ++at) {
+    if (sound.operations()[at] != wrote) continue;
+    FaultyFiles files(system_files(), Fault::kFlip,
+                      static_cast<std::int64_t>(at));
+    const auto action = [&] {
+      export_hf(*checkpoint_, target(), DType::kF32, files);
+    };
+    ++found;
+    EXPECT_THAT(message_of(ErrorKind::kRuntime, action),
+                HasSubstr("model.safetensors does not read back as it was "
+                          "written"));
+    EXPECT_FALSE(fs::exists(target()));
+  }
+  EXPECT_EQ(found, 3);  // the header and two tensors with elements
+}
+
 }  // namespace
 }  // namespace merak::checkpoint

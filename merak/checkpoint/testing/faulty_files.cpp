@@ -17,6 +17,7 @@ class FaultyFile : public WritableFile {
     const bool is_first = !files_.has_struck();
     const bool strikes = files_.strikes(Kind::kWrite, "write", path_);
     if (!strikes) return beneath_->append(bytes);
+    if (files_.fault_ == Fault::kFlip) return append_other(bytes);
     if (is_first) beneath_->append(bytes.substr(0, bytes.size() / 2));
     files_.go_wrong(Kind::kWrite, "write", path_);
   }
@@ -31,6 +32,13 @@ class FaultyFile : public WritableFile {
 
  private:
   using Kind = FaultyFiles::Kind;
+
+  void append_other(std::string_view bytes) {
+    std::string other(bytes);
+    if (!other.empty()) other.back() = static_cast<char>(other.back() ^ 1);
+    beneath_->append(other);
+  }
+
   FaultyFiles& files_;
   FileSystem::Path path_;
   std::unique_ptr<WritableFile> beneath_;
@@ -43,6 +51,7 @@ bool FaultyFiles::strikes(Kind kind, const std::string& what,
   operations_.push_back(what + " " + path.string());
   const bool strikes =
       (fault_ == Fault::kError && number == at_) ||
+      (fault_ == Fault::kFlip && number == at_ && what == "write") ||
       (fault_ == Fault::kKill && number >= at_) ||
       (fault_ == Fault::kFull && number >= at_ && kind == Kind::kWrite);
   if (strikes && struck_.empty()) struck_ = operations_.back();

@@ -20,6 +20,7 @@ enum class Fault {
   kError,  // operation n alone fails with an input/output error
   kFull,   // from n on nothing can be written; the rest works
   kKill,   // operation n and all later ones throw Killed
+  kFlip,   // operation n, if it writes bytes, writes others and says nothing
 };
 
 // The process is dead: nothing may have an effect any more. No merak::Error,
