@@ -22,7 +22,7 @@ struct ModelSpec {
   std::string model_type;
   nlohmann::ordered_json config;  // as given, for export
   std::int64_t vocabulary_size = 0;
-  std::int64_t max_sequence_length = 0;
+  std::int64_t max_sequence_length = 0;  // 0: no limit
   std::int64_t num_layers = 0;
   // Builds the module with parameters of `type`; inside a trace::Deferred
   // nothing is allocated.

@@ -115,9 +115,10 @@ std::vector<std::int32_t> generate(
   model.eval();
   std::vector<std::int64_t> text(prompt.begin(), prompt.end());
   std::vector<std::int32_t> made;
+  const auto context = static_cast<std::size_t>(spec.max_sequence_length);
   for (std::int64_t i = 0; i < options.max_new_tokens; ++i) {
-    const auto context = static_cast<std::size_t>(spec.max_sequence_length);
-    const std::size_t first = text.size() > context ? text.size() - context : 0;
+    std::size_t first = 0;
+    if (context > 0 && text.size() > context) first = text.size() - context;
     const at::Tensor ids =
         at::tensor(at::ArrayRef<std::int64_t>(text).slice(first)).unsqueeze(0);
     const at::Tensor logits =
