@@ -44,7 +44,7 @@ void drain(pid_t child, int out, int err, Result& result) {
     ::poll(pipes.data(), pipes.size(), 1000);
     for (std::size_t i = 0; i < pipes.size(); ++i) {
       if (pipes[i].fd < 0 || pipes[i].revents == 0) continue;
-      std::array<char, 4096> block;
+      std::array<char, 4096> block{};
       const ssize_t n = ::read(pipes[i].fd, block.data(), block.size());
       std::string& text = i == 0 ? result.out : result.err;
       if (n > 0) text.append(block.data(), static_cast<std::size_t>(n));

@@ -47,11 +47,9 @@ std::optional<std::uint64_t> memory_field(std::string_view name) {
 }
 
 bool is_program(const std::string& name, const std::string& path) {
-  for (const std::string& folder : split(path, ':')) {
-    const fs::path candidate = fs::path(folder) / name;
-    if (::access(candidate.c_str(), X_OK) == 0) return true;
-  }
-  return false;
+  return std::ranges::any_of(split(path, ':'), [&](const auto& folder) {
+    return ::access((fs::path(folder) / name).c_str(), X_OK) == 0;
+  });
 }
 
 Finding find_versions() {

@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <map>
+#include <utility>
 
 namespace merak::cli {
 namespace {
@@ -13,7 +14,8 @@ namespace {
 using ::testing::HasSubstr;
 
 Variables with(std::map<std::string, std::string> values) {
-  return [values](const std::string& name) -> std::optional<std::string> {
+  return [values = std::move(values)](
+             const std::string& name) -> std::optional<std::string> {
     const auto found = values.find(name);
     if (found == values.end()) return std::nullopt;
     return found->second;

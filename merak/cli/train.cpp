@@ -24,10 +24,10 @@ std::vector<std::string> command_of(const TrainOptions& options) {
       std::filesystem::read_symlink("/proc/self/exe").string(), "train",
       options.config.file};
   for (const std::string& item : options.config.set) {
-    command.push_back("--set");
+    command.emplace_back("--set");
     command.push_back(item);
   }
-  if (options.json) command.push_back("--json");
+  if (options.json) command.emplace_back("--json");
   return command;
 }
 

@@ -71,7 +71,7 @@ class RankStages : public engine::StageExecutor {
   using Tensors = std::vector<at::Tensor>;
 
   Stage& stage(int index) { return *stages_.at(index); }
-  bool is_here(int index) const { return stages_.count(index) > 0; }
+  bool is_here(int index) const { return stages_.contains(index); }
   void pass_on(int stage, int micro_batch, bool gradients);
   void deliver(const schedule::Action& receive, Tensors tensors);
   std::function<void(const std::string&)> notifier(
