@@ -1,5 +1,6 @@
 # LibTorch from the `torch` wheel (or a LibTorch folder): MERAK_TORCH_DIR is the
-# folder that holds include/ and lib/.
+# folder that holds include/ and lib/. Installed with Merak, whose package finds
+# it in the same way.
 #
 # Its headers bundle other versions of fmt and protobuf than the system's, so
 # they must be searched last: -idirafter, not the -isystem that
@@ -34,7 +35,8 @@ if(MERAK_TORCH_VERSION VERSION_LESS 2.11 OR MERAK_TORCH_VERSION VERSION_GREATER_
 endif()
 find_path(MERAK_GLOO_INCLUDE gloo/context.h REQUIRED)
 
-add_library(merak_libtorch INTERFACE)
+# Imported, so that the exported targets name it and do not hold its paths.
+add_library(merak_libtorch INTERFACE IMPORTED GLOBAL)
 # GCC 12 sees an overflow in LibTorch's inlined reference counts where none is.
 target_compile_options(merak_libtorch INTERFACE -Wno-stringop-overflow
   "SHELL:-idirafter ${MERAK_TORCH_DIR}/include"
