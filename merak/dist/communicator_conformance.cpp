@@ -306,19 +306,20 @@ TEST_P(CommunicatorConformance, TwoGroupsAreIndependent) {
 
 // One of the messages that every rank sends its neighbours in a ring.
 struct RingMessage {
-  int direction, tag, turn;
+  std::size_t direction;
+  int tag, turn;
 
   // Directions have tags of their own: with 2 ranks both go to one peer.
-  int wire_tag() const { return direction * 2 + tag; }
+  int wire_tag() const { return static_cast<int>(direction) * 2 + tag; }
   std::vector<int> content(int sender, std::int64_t count) const {
     return std::vector<int>(static_cast<std::size_t>(count + turn),
-                            sender * 100 + direction * 10 + tag * 2 + turn);
+                            sender * 100 + wire_tag() * 2 + turn);
   }
 };
 
 std::vector<RingMessage> ring_messages(std::array<int, 2> tags) {
   std::vector<RingMessage> messages;
-  for (const int direction : {0, 1}) {
+  for (const std::size_t direction : {0U, 1U}) {
     for (const int tag : tags) {
       for (const int turn : {0, 1}) messages.push_back({direction, tag, turn});
     }
@@ -334,8 +335,10 @@ TEST_P(CommunicatorConformance, MessagesAreMatchedByTagAndInOrder) {
   if (ranks == 1) return;
   GetParam().run(ranks, [&](GroupFactory& factory) {
     const auto group = world(factory);
-    const int right = (group->rank() + 1) % ranks;
-    const int left = (group->rank() + ranks - 1) % ranks;
+    // By direction: to the right, to the left.
+    const std::array to = {(group->rank() + 1) % ranks,
+                           (group->rank() + ranks - 1) % ranks};
+    const std::array from = {to[1], to[0]};
     const auto receives = ring_messages({1, 0});
     for (const std::int64_t count : kSizes) {
       std::vector<WorkHandle> works;
@@ -343,18 +346,17 @@ TEST_P(CommunicatorConformance, MessagesAreMatchedByTagAndInOrder) {
       for (const RingMessage& message : ring_messages({0, 1})) {
         sent.push_back(message.content(group->rank(), count));
         works.push_back(group->send(std::as_bytes(std::span(sent.back())),
-                                    message.direction == 0 ? right : left,
-                                    message.wire_tag()));
+                                    to[message.direction], message.wire_tag()));
       }
       for (const RingMessage& message : receives) {
         got.emplace_back(static_cast<std::size_t>(count + message.turn), -1);
-        works.push_back(group->receive(
-            std::as_writable_bytes(std::span(got.back())),
-            message.direction == 0 ? left : right, message.wire_tag()));
+        works.push_back(
+            group->receive(std::as_writable_bytes(std::span(got.back())),
+                           from[message.direction], message.wire_tag()));
       }
       for (const WorkHandle& work : works) work->wait();
       for (std::size_t i = 0; i < got.size(); ++i) {
-        const int sender = receives[i].direction == 0 ? left : right;
+        const int sender = from[receives[i].direction];
         EXPECT_EQ(got[i], receives[i].content(sender, count));
       }
     }

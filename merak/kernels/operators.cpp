@@ -32,18 +32,18 @@ class Dropout : public Function<Dropout> {
   static Tensor forward(AutogradContext* context, const Tensor& x,
                         const Tensor& key, double p, std::int64_t site) {
     const at::AutoDispatchBelowADInplaceOrView guard;
-    static const auto op = operator_named<decltype(dropout)>("merak::dropout");
+    static const auto kOp = operator_named<decltype(dropout)>("merak::dropout");
     context->save_for_backward({key});
     context->saved_data["p"] = p;
     context->saved_data["site"] = site;
-    return op.call(x, key, p, site);
+    return kOp.call(x, key, p, site);
   }
   static variable_list backward(AutogradContext* context, variable_list grads) {
-    static const auto op =
+    static const auto kOp =
         operator_named<decltype(dropout_backward)>("merak::dropout_backward");
-    return {op.call(grads[0], context->get_saved_variables()[0],
-                    context->saved_data["p"].toDouble(),
-                    context->saved_data["site"].toInt()),
+    return {kOp.call(grads[0], context->get_saved_variables()[0],
+                     context->saved_data["p"].toDouble(),
+                     context->saved_data["site"].toInt()),
             {},
             {},
             {}};
@@ -56,20 +56,21 @@ class CrossEntropySum : public Function<CrossEntropySum> {
                                const Tensor& labels,
                                std::int64_t ignore_index) {
     const at::AutoDispatchBelowADInplaceOrView guard;
-    static const auto op =
+    static const auto kOp =
         operator_named<decltype(cross_entropy_sum)>("merak::cross_entropy_sum");
-    const auto [sum, lse] = op.call(logits, labels, ignore_index);
+    const auto [sum, lse] = kOp.call(logits, labels, ignore_index);
     context->save_for_backward({logits, labels, lse});
     context->saved_data["ignore_index"] = ignore_index;
     context->mark_non_differentiable({lse});
     return {sum, lse};
   }
   static variable_list backward(AutogradContext* context, variable_list grads) {
-    static const auto op = operator_named<decltype(cross_entropy_sum_backward)>(
-        "merak::cross_entropy_sum_backward");
+    static const auto kOp =
+        operator_named<decltype(cross_entropy_sum_backward)>(
+            "merak::cross_entropy_sum_backward");
     const variable_list saved = context->get_saved_variables();
-    return {op.call(grads[0], saved[0], saved[1], saved[2],
-                    context->saved_data["ignore_index"].toInt()),
+    return {kOp.call(grads[0], saved[0], saved[1], saved[2],
+                     context->saved_data["ignore_index"].toInt()),
             {},
             {}};
   }
@@ -81,23 +82,23 @@ class LinearCrossEntropy : public Function<LinearCrossEntropy> {
                                const Tensor& weight, const Tensor& labels,
                                std::int64_t ignore_index) {
     const at::AutoDispatchBelowADInplaceOrView guard;
-    static const auto op = operator_named<decltype(linear_cross_entropy)>(
+    static const auto kOp = operator_named<decltype(linear_cross_entropy)>(
         "merak::linear_cross_entropy");
     const auto [sum, exps, statistics] =
-        op.call(hidden, weight, labels, ignore_index);
+        kOp.call(hidden, weight, labels, ignore_index);
     context->save_for_backward({hidden, weight, labels, exps, statistics});
     context->saved_data["ignore_index"] = ignore_index;
     context->mark_non_differentiable({exps, statistics});
     return {sum, exps, statistics};
   }
   static variable_list backward(AutogradContext* context, variable_list grads) {
-    static const auto op =
+    static const auto kOp =
         operator_named<decltype(linear_cross_entropy_backward)>(
             "merak::linear_cross_entropy_backward");
     const variable_list saved = context->get_saved_variables();
     const auto [grad_hidden, grad_weight] =
-        op.call(grads[0], saved[0], saved[1], saved[2], saved[3], saved[4],
-                context->saved_data["ignore_index"].toInt());
+        kOp.call(grads[0], saved[0], saved[1], saved[2], saved[3], saved[4],
+                 context->saved_data["ignore_index"].toInt());
     return {grad_hidden, grad_weight, {}, {}};
   }
 };

@@ -5,6 +5,7 @@
 #include <ATen/ops/silu.h>
 #include <ATen/ops/tanh.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -37,10 +38,8 @@ constexpr std::array<Row, 7> kActivations = {{
 }  // namespace
 
 bool is_activation(const std::string& name) {
-  for (const Row& row : kActivations) {
-    if (row.name == name) return true;
-  }
-  return false;
+  return std::ranges::any_of(kActivations,
+                             [&](const Row& row) { return row.name == name; });
 }
 
 std::string known_activations() {

@@ -63,7 +63,7 @@ TEST(EncodeDocuments, ThreadsKeepTheOrder) {
   std::vector<std::size_t> sizes;
   for (std::size_t i = 0; i < 3000; ++i) {
     sizes.push_back(i % 100 == 0 ? 100'000 : 1 + i % 7);
-    lines += "{\"text\": \"" + std::string(sizes.back(), 'a') + "\"}\n";
+    lines += R"({"text": ")" + std::string(sizes.back(), 'a') + "\"}\n";
   }
   const InputFile input{folder.write("a.jsonl", lines), InputKind::kJsonLines};
   DocumentReader reader(input);

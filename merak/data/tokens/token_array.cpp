@@ -12,6 +12,8 @@ void widen_from(const char* from, std::span<std::int64_t> out) {
   for (std::int64_t& token : out) {
     T value;
     std::memcpy(&value, from, sizeof value);
+    // Numbers, not characters: the sign belongs to them.
+    // NOLINTNEXTLINE(bugprone-signed-char-misuse)
     token = static_cast<std::int64_t>(value);
     from += sizeof value;
   }

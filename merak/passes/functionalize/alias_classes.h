@@ -36,7 +36,7 @@ class AliasClasses {
   explicit AliasClasses(graph::Rewriter& rewriter);
 
   // A result of a node of the source, and what stands for it in the target.
-  void add_result(graph::NodeId node, std::size_t result, graph::ValueId value);
+  void add_result(graph::NodeId id, std::size_t result, graph::ValueId value);
 
   TensorId tensor_of(graph::ValueId source_value) const;
   const AliasedTensor& tensor(TensorId id) const { return tensors_[id]; }
