@@ -145,7 +145,7 @@ TEST(Optimizers, AnUnknownNameIsAUsageError) {
 TEST(GradNorm, IsTheRootOfTheSumOfSquares) {
   const at::Tensor gradient = at::randn({1001}, at::kFloat);
   const double sum = sum_of_squares(gradient);
-  const double norm = gradient.to(at::kDouble).norm().item<double>();
+  const auto norm = gradient.to(at::kDouble).norm().item<double>();
   EXPECT_NEAR(std::sqrt(sum) / norm, 1, 1e-13);
   EXPECT_EQ(global_norm(std::vector<double>{9.0, 16.0}), 5.0);
   EXPECT_EQ(sum_of_squares(at::full({4}, 1e30, at::kFloat)),

@@ -39,8 +39,10 @@ class Sgd final : public Optimizer {
 
 }  // namespace
 
-std::unique_ptr<Optimizer> make_sgd(const OptimizerOptions& options,
-                                    std::vector<Slot> slots) {
+// By value as the table has it: others keep the slots.
+std::unique_ptr<Optimizer> make_sgd(
+    const OptimizerOptions& options,
+    std::vector<Slot> slots) {  // NOLINT(performance-unnecessary-value-param)
   return std::make_unique<Sgd>(options, slots);
 }
 

@@ -57,17 +57,17 @@ double all_bytes(const Graph& graph, const Node& node) {
 }
 
 const OpInfo* find_op(std::string_view op) {
-  static const Index index = build_index();
+  static const Index kIndex = build_index();
   std::string_view base = without_overload(op);
   for (std::string_view name : {op, base}) {
-    if (const auto found = index.find(name); found != index.end()) {
+    if (const auto found = kIndex.find(name); found != kIndex.end()) {
       return found->second;
     }
   }
   if (!base.ends_with('_')) return nullptr;
   base.remove_suffix(1);
-  const auto found = index.find(base);
-  return found == index.end() ? nullptr : found->second;
+  const auto found = kIndex.find(base);
+  return found == kIndex.end() ? nullptr : found->second;
 }
 
 double flops(const Graph& graph, const Node& node) {
