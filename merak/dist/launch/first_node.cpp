@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -84,10 +85,7 @@ class FirstNode : public NodeLink {
   };
 
   bool all(bool Node::*member) const {
-    for (const Node& node : nodes_) {
-      if (!(node.*member)) return false;
-    }
-    return true;
+    return std::ranges::all_of(nodes_, member);
   }
 
   [[noreturn]] void fail_missing() const {
@@ -141,7 +139,7 @@ class FirstNode : public NodeLink {
     join(node, line.rest);
   }
 
-  void join(Node& node, std::string_view rest) {
+  static void join(Node& node, std::string_view rest) {
     node.local_ranks = static_cast<int>(take_number(rest).value_or(1));
     node.joined = true;
   }

@@ -157,7 +157,7 @@ std::string Heartbeat::read_peers() {
   return reason;
 }
 
-std::string Heartbeat::read_peer(Peer& peer, TimePoint now) {
+std::string Heartbeat::read_peer(Peer& peer, TimePoint now) const {
   if (!peer.socket.open() || peer.closing) return "";
   for (const std::string& text : peer.socket.read_lines()) {
     const Line line = parse_line(text);

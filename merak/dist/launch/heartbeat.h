@@ -88,7 +88,7 @@ class Heartbeat {
   void send_beats();
   // What to tell on_end, or nothing.
   std::string read_peers();
-  std::string read_peer(Peer& peer, TimePoint now);
+  std::string read_peer(Peer& peer, TimePoint now) const;
 
   HeartbeatOptions options_;
   FileDescriptor wake_read_, wake_write_;

@@ -8,7 +8,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using testing::run;
 
 // The error on a graph of one parameter, input, .. and these statements.
 std::string failure(const std::string& statements) {

@@ -30,10 +30,10 @@ Index build_index() {
 }
 
 const ViewRule* find_rule(std::string_view op) {
-  static const Index index = build_index();
+  static const Index kIndex = build_index();
   if (!op.starts_with("aten.")) return nullptr;
-  const auto found = index.find(split_name(op).base);
-  return found == index.end() ? nullptr : found->second;
+  const auto found = kIndex.find(split_name(op).base);
+  return found == kIndex.end() ? nullptr : found->second;
 }
 
 const ValueList* list_argument(const Node& node, std::size_t position) {

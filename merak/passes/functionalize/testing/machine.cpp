@@ -96,25 +96,26 @@ Numbers filled(const Call& call, std::int64_t number) {
 }
 
 Rule computes(std::function<Numbers(const Call&)> f) {
-  return [f](const Call& call) {
+  return [f = std::move(f)](const Call& call) {
     return Results{wrap(Tensor::make(call.result_shape(), f(call)))};
   };
 }
 
 Rule writes(std::function<Numbers(const Call&)> f) {
-  return [f](const Call& call) {
+  return [f = std::move(f)](const Call& call) {
     call.tensor(0).assign(f(call));
     return Results{self(call)};
   };
 }
 
 Rule shows(std::function<Tensor(const Call&)> f) {
-  return [f](const Call& call) { return Results{wrap(f(call))}; };
+  return
+      [f = std::move(f)](const Call& call) { return Results{wrap(f(call))}; };
 }
 
 // The tensor itself looks differently.
 Rule turns(std::function<Tensor(const Call&)> f) {
-  return [f](const Call& call) {
+  return [f = std::move(f)](const Call& call) {
     call.tensor(0) = f(call);
     return Results{self(call)};
   };
@@ -122,7 +123,7 @@ Rule turns(std::function<Tensor(const Call&)> f) {
 
 // A copy of argument 0 with argument 1 where the view shows.
 Rule scatters(std::function<Tensor(const Call&, const Tensor&)> f) {
-  return [f](const Call& call) {
+  return [f = std::move(f)](const Call& call) {
     Tensor whole = copy_of(call.tensor(0));
     Tensor part = f(call, whole);
     part.assign(call.tensor(1).numbers());

@@ -23,7 +23,7 @@ struct Tensor {
 
   static Tensor make(graph::Shape shape, Numbers numbers);
   Numbers numbers() const;
-  void assign(const Numbers& numbers);
+  void assign(const Numbers& given);
   // The same elements in another shape: what a view operator returns.
   Tensor seen_as(graph::Shape other,
                  const std::function<Place(const Place&)>& place_here) const;
