@@ -24,7 +24,6 @@ using ::testing::ElementsAre;
 using testing::Fault;
 using testing::FaultyFiles;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using testing::Killed;
 using testing::message_of;
 using testing::TempFolder;

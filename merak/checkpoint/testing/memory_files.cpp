@@ -107,15 +107,16 @@ class Survivor {
   std::mt19937_64 coin_;
 };
 
-void add_contents(const Node& node, const std::string& path,
+void add_contents(const Node& node, std::string path,
                   std::map<std::string, std::string>& contents) {
   if (!node.is_folder) {
     contents[path] = node.bytes;
     return;
   }
-  contents[path + "/"];
+  path += '/';
+  contents[path];
   for (const auto& [name, child] : node.names) {
-    add_contents(*child, path + "/" + name, contents);
+    add_contents(*child, path + name, contents);
   }
 }
 

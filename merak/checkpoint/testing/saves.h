@@ -37,6 +37,7 @@ struct Save {
 class RankState {
  public:
   RankState(std::uint64_t version, int rank, int ranks);
+  ~RankState() = default;
   RankState(const RankState&) = delete;
   RankState& operator=(const RankState&) = delete;
   std::span<const ShardTensor> tensors() const { return tensors_; }
