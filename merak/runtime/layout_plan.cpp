@@ -4,6 +4,7 @@
 
 #include "merak/base/error.h"
 #include "merak/schedule/build.h"
+#include "merak/schedule/registry.h"
 
 namespace merak::runtime {
 namespace {
@@ -48,9 +49,9 @@ CompiledModel compile_for(const config::Config& config,
       partition_options(config, layout), c10::Device(config.train.device));
 }
 
-// "auto": every stage adds micro-batches in their order, with the least memory.
 std::string schedule_of(const config::Config& config) {
-  return config.parallel.schedule == "auto" ? "1f1b" : config.parallel.schedule;
+  if (config.parallel.schedule != "auto") return config.parallel.schedule;
+  return std::string(schedule::default_schedule().name);
 }
 
 std::vector<schedule::Edge> edges_of(const CompiledModel& model) {

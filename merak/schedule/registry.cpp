@@ -28,10 +28,16 @@ constexpr std::array<Schedule, 2> kSchedules = {{
     {"1f1b", "one forward, one backward in turn; at most p in flight",
      one_f_one_b, one_stage_a_rank, true},
 }};
+constexpr std::size_t kDefault = 1;
 
 }  // namespace
 
 std::span<const Schedule> schedules() { return kSchedules; }
+
+const Schedule& default_schedule() {
+  static_assert(kSchedules[kDefault].keeps_order);
+  return kSchedules[kDefault];
+}
 
 const Schedule& find_schedule(std::string_view name) {
   std::vector<std::string> names;

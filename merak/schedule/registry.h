@@ -26,6 +26,10 @@ struct Schedule {
 
 std::span<const Schedule> schedules();
 
+// What "auto" stands for: every stage adds up micro-batches in their order,
+// with the fewest of them in flight.
+const Schedule& default_schedule();
+
 // Usage error that lists the names and suggests the nearest.
 const Schedule& find_schedule(std::string_view name);
 
