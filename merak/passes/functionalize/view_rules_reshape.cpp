@@ -19,24 +19,16 @@ MaybeStep reshape_or_copy(const ViewCall& call) {
   return shares ? reshape(call) : std::nullopt;
 }
 
-// These give back their argument where there is nothing to do.
-MaybeStep reshape_if_needed(const ViewCall& call) {
-  if (call.viewed.shape == call.result.shape) {
-    return ViewStep{.kind = ViewKind::kSelf};
-  }
-  return reshape_or_copy(call);
-}
-
 MaybeStep expand(const ViewCall& call) {
   if (call.viewed.numel() == call.result.numel()) return reshape(call);
   return ViewStep{.kind = ViewKind::kExpand};
 }
 
-MaybeStep expand_if_needed(const ViewCall& call) {
-  if (call.viewed.shape == call.result.shape) {
-    return ViewStep{.kind = ViewKind::kSelf};
-  }
-  return expand(call);
+// Gives back its argument where there is nothing to do.
+template <MaybeStep (*kRule)(const ViewCall&)>
+MaybeStep self_or(const ViewCall& call) {
+  if (call.viewed.shape != call.result.shape) return kRule(call);
+  return ViewStep{.kind = ViewKind::kSelf};
 }
 
 MaybeStep opaque(const ViewCall&) {
@@ -51,17 +43,17 @@ constexpr ViewRule kRules[] = {
     {"unsqueeze", reshape},
     {"squeeze", reshape},
     {"unflatten", reshape},
-    {"atleast_1d", reshape_if_needed},
-    {"atleast_2d", reshape_if_needed},
-    {"atleast_3d", reshape_if_needed},
+    {"atleast_1d", self_or<reshape_or_copy>},
+    {"atleast_2d", self_or<reshape_or_copy>},
+    {"atleast_3d", self_or<reshape_or_copy>},
     {"reshape", reshape_or_copy},
     {"reshape_as", reshape_or_copy},
-    {"flatten", reshape_if_needed},
+    {"flatten", self_or<reshape_or_copy>},
     {"ravel", reshape_or_copy},
     {"expand", expand},
     {"expand_as", expand},
     {"broadcast_to", expand},
-    {"broadcast_tensors", expand_if_needed},
+    {"broadcast_tensors", self_or<expand>},
     {"as_strided", opaque},
     {"unfold", opaque},
     {"meshgrid", opaque},
