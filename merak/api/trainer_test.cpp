@@ -199,14 +199,13 @@ TEST_F(OwnModule, OneRankTrainsAsAPlainLoop) {
   EXPECT_EQ(result_.loss, found.back());
 }
 
-TEST_F(OwnModule, TwoStagesHaveTheBitsOfOneRank) {
+TEST_F(OwnModule, PipelinesHaveTheBitsOfOneRank) {
   const std::vector<double> one = losses("one", 1, 1);
   ASSERT_EQ(one.size(), kSteps);
   EXPECT_EQ(losses("two", 1, 2), one);
+  EXPECT_EQ(losses("three", 1, 3), one);
 }
 
-// Three stages cut behind a weight's transpose, which is sent dense: the bits
-// of its product are others.
 TEST_F(OwnModule, OtherLayoutsDifferByTheOrderOfSums) {
   const std::vector<double> one = losses("one", 1, 1);
   for (const auto& [data, pipeline] : {std::pair{1, 3}, {2, 1}, {2, 2}}) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "merak/base/error.h"
+#include "merak/graph/ops/catalogue.h"
 #include "merak/partition/methods.h"
 
 namespace merak::partition {
@@ -14,11 +15,6 @@ using graph::ValueId;
 
 std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
-bool is_embedding(const Node& node) {
-  return node.op == "aten.embedding" || node.op == "aten.embedding_bag" ||
-         node.op == "aten._embedding_bag";
-}
-
 // Shards are intervals of the nodes in order, a stack of them: the last one is
 // open, collapsing pops. That every node is pushed and popped once keeps the
 // whole linear, but for the binary search that finds a node's shard.
@@ -31,7 +27,7 @@ class FarthestMinDeps {
         users_(users_of_values(graph)) {
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      if (!is_embedding(graph.nodes()[i])) sum += parameters_[i];
+      if (!is_lookup(graph.nodes()[i])) sum += parameters_[i];
     }
     budget_ = sum / shard_count;
   }
@@ -92,7 +88,7 @@ class FarthestMinDeps {
     collapse_to(target);
     const std::int64_t own = parameters_[index(id)];
     Shard& open = shards_.back();
-    open.parameters += own > 0 && is_embedding(node) ? budget_ + 1 : own;
+    open.parameters += own > 0 && is_lookup(node) ? budget_ + 1 : own;
     if (open.parameters > budget_) {
       open.closed_by = id;
       shards_.push_back({id + 1});

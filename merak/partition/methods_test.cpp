@@ -193,6 +193,30 @@ TEST(FarthestMinDeps, FreeNodesGoWithTheirFirstReader) {
   expect_sound(graph, sharding);
 }
 
+// A cut between a weight's view and its reader would send the weight along.
+TEST(Methods, ViewsOfParametersGoWithTheirReader) {
+  const Graph graph = parse(R"(graph "g" {
+    %x: f32[2,2] = user "x"
+    %a: f32[2,2] = parameter "a"
+    %b: f32[1,2,2] = parameter "b"
+    %c: f32[2,2] = parameter "c"
+    %4: f32[2,2] = aten.t(%a) @"l.0"
+    %5: f32[2,2] = aten.mm(%x, %4) @"l.0"
+    %6: f32[2,2] = aten.view(%b, [2, 2]) @"l.1"
+    %7: f32[2,2] = aten.t(%6) @"l.1"
+    %8: f32[2,2] = aten.mm(%5, %7) @"l.1"
+    %9: f32[2,2] = aten.t(%c) @"l.2"
+    %10: f32[2,2] = aten.mm(%8, %9) @"l.2"
+    return "y": %10
+  })");
+  EXPECT_THAT(parameters_of_nodes(graph), ElementsAre(0, 4, 0, 0, 4, 0, 4));
+  for (const Sharding& sharding :
+       {farthest_min_deps(graph, 6), nearest_min_deps(graph, 3),
+        nearest_min_deps(graph, 7), layer_split(graph, {})}) {
+    EXPECT_THAT(sharding.shard_of_node, ElementsAre(0, 0, 1, 1, 1, 2, 2));
+  }
+}
+
 TEST(FarthestMinDeps, NeedsAPositiveCount) {
   EXPECT_THROW(farthest_min_deps(parse(chain("")), 0), Error);
   EXPECT_THROW(nearest_min_deps(parse(chain("")), -1), Error);

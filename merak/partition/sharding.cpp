@@ -47,6 +47,39 @@ void place_free_nodes(const Graph& graph, const std::vector<bool>& free,
   }
 }
 
+// By value: parameters, and views of nothing else. A module may see its weight
+// transposed, say: such a view belongs where it is read, or the weight would be
+// sent from one stage to another, and a cut could fall behind every view.
+std::vector<bool> views_of_parameters(const Graph& graph) {
+  std::vector<bool> views(graph.values().size());
+  for (const graph::Input& input : graph.inputs()) {
+    views[index(input.value)] = input.kind == InputKind::kParameter;
+  }
+  for (const Node& node : graph.nodes()) {
+    if (!graph::is_view(node)) continue;
+    bool of_parameters = true;
+    for_each_operand(node, [&](ValueId id) {
+      of_parameters = of_parameters && views[index(id)];
+    });
+    for (ValueId result : node.results) {
+      if (result != kNoValue) views[index(result)] = of_parameters;
+    }
+  }
+  return views;
+}
+
+// The first result that there is, kNoValue if none.
+ValueId first_result(const Node& node) {
+  for (ValueId result : node.results) {
+    if (result != kNoValue) return result;
+  }
+  return kNoValue;
+}
+
+bool is_among(const std::vector<bool>& values, ValueId id) {
+  return id != kNoValue && values[index(id)];
+}
+
 }  // namespace
 
 std::vector<bool> free_nodes(const Graph& graph) {
@@ -55,6 +88,7 @@ std::vector<bool> free_nodes(const Graph& graph) {
     bound[index(input.value)] = input.kind == InputKind::kParameter ||
                                 input.kind == InputKind::kBoundary;
   }
+  const std::vector<bool> views = views_of_parameters(graph);
   std::vector<bool> free;
   for (const Node& node : graph.nodes()) {
     bool reads_bound = false;
@@ -64,7 +98,7 @@ std::vector<bool> free_nodes(const Graph& graph) {
     for (ValueId result : node.results) {
       if (result != kNoValue) bound[index(result)] = reads_bound;
     }
-    free.push_back(!reads_bound);
+    free.push_back(!reads_bound || is_among(views, first_result(node)));
   }
   return free;
 }
@@ -91,6 +125,7 @@ std::vector<std::int64_t> parameters_of_nodes(const Graph& graph) {
     if (input.kind != InputKind::kParameter) continue;
     unread[index(input.value)] = graph.value(input.value).type.numel();
   }
+  const std::vector<bool> views = views_of_parameters(graph);
   std::vector<std::int64_t> counts;
   for (const Node& node : graph.nodes()) {
     std::int64_t count = 0;
@@ -98,6 +133,8 @@ std::vector<std::int64_t> parameters_of_nodes(const Graph& graph) {
       count += unread[index(id)];
       unread[index(id)] = 0;
     });
+    const ValueId result = first_result(node);
+    if (is_among(views, result)) std::swap(unread[index(result)], count);
     counts.push_back(count);
   }
   return counts;

@@ -1,9 +1,10 @@
 // A sharding: the model graph cut into consecutive pieces, the units that
 // stages are made of.
 //
-// Nodes that depend on no parameter (positions, masks, views of labels) are
-// *free*: they could run anywhere, so they go with their first reader and never
-// bind the nodes around them. All other nodes are cut in program order.
+// Nodes that depend on no parameter (positions, masks, views of labels), and
+// views of parameters alone (a transposed weight), are *free*: they could run
+// anywhere, so they go with their first reader and never bind the nodes around
+// them. All other nodes are cut in program order.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@ struct Sharding {
   int count = 0;                   // every shard has a node
 };
 
-// By node: whether it depends on no parameter and no boundary value.
+// By node: whether it depends on no parameter and no boundary value, or only
+// looks at parameters.
 std::vector<bool> free_nodes(const graph::Graph& graph);
 
 // The sharding whose shards begin at these nodes, in program order: `firsts`
@@ -30,8 +32,8 @@ Sharding sharding_from_firsts(const graph::Graph& graph,
                               const std::vector<bool>& free,
                               const std::vector<graph::NodeId>& firsts);
 
-// By node: elements of the parameters whose first reader it is. A tied
-// parameter counts once.
+// By node: elements of the parameters whose first reader it is, through views
+// too. A tied parameter counts once.
 std::vector<std::int64_t> parameters_of_nodes(const graph::Graph& graph);
 
 // By shard: elements of the parameters that it reads, a tied one in each.

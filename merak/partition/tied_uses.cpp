@@ -91,8 +91,12 @@ class Separation {
             target_.add_input(input.kind, input.name, type, input.trainable);
       }
       for (const auto& [shard, use] : uses) {
-        by_shard_[{input.value, shard}] = target_.add_input(
+        const ValueId here = target_.add_input(
             input.kind, use_name(input.name, use), type, input.trainable);
+        by_shard_[{input.value, shard}] = here;
+        // Read by no node but as an output, the first use stands for it.
+        ValueId& any = map_[index(input.value)];
+        if (any == graph::kNoValue) any = here;
       }
     }
   }

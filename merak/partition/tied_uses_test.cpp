@@ -87,6 +87,17 @@ TEST(TiedUses, NumbersDoNotDependOnTheStages) {
   EXPECT_THAT(parameters(two.stages[1].graph), ElementsAre("w#2", "b"));
 }
 
+TEST(TiedUses, MayBeReturnedToo) {
+  std::string text = kModel;
+  text.replace(text.find("return"), 6, "return \"w\": %w\nreturn");
+  const StagedModel staged =
+      separated(graph::parse(text), {kShards, 4}, std::vector<int>(5, 0));
+  const Graph& graph = staged.stages[0].graph;
+  const graph::Output* output = graph.find_output("w");
+  ASSERT_NE(output, nullptr);
+  EXPECT_EQ(output->value, graph.find_input(InputKind::kParameter, "w")->value);
+}
+
 TEST(TiedUses, OneShardReadsOften) {
   const Graph model = graph::parse(kModel);
   const StagedModel staged =

@@ -94,6 +94,8 @@ bool is_cheap_to_recompute(const Node& node) {
   return row_of(node).cheap_to_recompute;
 }
 
+bool is_lookup(const Node& node) { return row_of(node).is_lookup; }
+
 bool has_effect(const Node& node) { return row_of(node).has_effect; }
 
 bool is_pure(const Node& node) {

@@ -47,6 +47,9 @@ struct OpInfo {
   Alias alias = Alias::kNone;
   // Selective recomputation rebuilds it rather than keep its result.
   bool cheap_to_recompute = false;
+  // Picks rows of the table that is its argument 0: many parameters, hardly any
+  // work.
+  bool is_lookup = false;
   // Communicates: order and number of such nodes must not change.
   bool has_effect = false;
   Randomness random = Randomness::kNone;
@@ -63,6 +66,7 @@ Alias alias_of(const Node& node);
 bool is_view(const Node& node);  // certainly
 bool is_random(const Node& node);
 bool is_cheap_to_recompute(const Node& node);
+bool is_lookup(const Node& node);
 bool has_effect(const Node& node);
 
 // In the catalogue, and two nodes with equal arguments have equal results.
