@@ -46,6 +46,27 @@ class File {
 
 }  // namespace
 
+fs::file_type type_at(const fs::path& path) {
+  std::error_code error;
+  const fs::file_type type = fs::status(path, error).type();
+  if (type == fs::file_type::none) {
+    fail_usage("cannot read {}: {}", path.string(), error.message());
+  }
+  return type;
+}
+
+bool path_exists(const fs::path& path) {
+  return type_at(path) != fs::file_type::not_found;
+}
+
+bool path_is_file(const fs::path& path) {
+  return type_at(path) == fs::file_type::regular;
+}
+
+bool path_is_folder(const fs::path& path) {
+  return type_at(path) == fs::file_type::directory;
+}
+
 std::string read_file(const fs::path& path) {
   File file(path, O_RDONLY);
   if (!file.is_open()) {

@@ -8,6 +8,14 @@
 
 namespace merak {
 
+// What lies at a path, links followed; not_found if nothing does. A usage error
+// that names path and reason if the system does not say (a name too long, a
+// loop of links, a folder that may not be looked into).
+std::filesystem::file_type type_at(const std::filesystem::path& path);
+bool path_exists(const std::filesystem::path& path);
+bool path_is_file(const std::filesystem::path& path);
+bool path_is_folder(const std::filesystem::path& path);
+
 // The bytes of a file. A usage error that names the path and the reason if it
 // is missing, a folder, or unreadable.
 std::string read_file(const std::filesystem::path& path);

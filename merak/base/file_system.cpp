@@ -69,6 +69,16 @@ class SystemFile : public WritableFile {
   int fd_;
 };
 
+// Nothing if there is nothing of that name. That the system does not say is an
+// error: taken for an absence, it would lose what is there.
+std::optional<struct stat> status_of(const fs::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) return status;
+  const int error = errno;
+  if (error == ENOENT || error == ENOTDIR) return std::nullopt;
+  fail_runtime("cannot look at {}: {}", path.string(), reason(error));
+}
+
 class SystemFiles : public FileSystem {
  public:
   std::unique_ptr<WritableFile> create(const Path& path,
@@ -121,16 +131,14 @@ class SystemFiles : public FileSystem {
   }
 
   std::optional<std::uint64_t> file_size(const Path& path) override {
-    struct stat status {};
-    if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
-      return std::nullopt;
-    }
-    return static_cast<std::uint64_t>(status.st_size);
+    const auto status = status_of(path);
+    if (!status || !S_ISREG(status->st_mode)) return std::nullopt;
+    return static_cast<std::uint64_t>(status->st_size);
   }
 
   bool is_folder(const Path& path) override {
-    struct stat status {};
-    return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+    const auto status = status_of(path);
+    return status && S_ISDIR(status->st_mode);
   }
 
   std::string read(const Path& path) override { return read_file(path); }

@@ -77,6 +77,21 @@ TEST_F(FileSystemTest, TellsFilesFromFolders) {
   EXPECT_FALSE(files_.is_folder(folder_ / "b"));
 }
 
+// An absence is an answer; that the system does not say is none.
+TEST_F(FileSystemTest, WhatCannotBeLookedAtIsNotMissing) {
+  const fs::path loop = folder_ / "loop";
+  fs::create_symlink(loop, loop);
+  EXPECT_THROW(files_.file_size(loop), Error);
+  EXPECT_THROW(files_.is_folder(loop / "a"), Error);
+  EXPECT_THROW(path_exists(loop), Error);
+  EXPECT_FALSE(path_exists(folder_ / "none"));
+  files_.create(folder_ / "file", 0)->close();
+  EXPECT_EQ(files_.file_size(folder_ / "file" / "below"), std::nullopt);
+  EXPECT_TRUE(path_is_file(folder_ / "file"));
+  EXPECT_FALSE(path_is_folder(folder_ / "file"));
+  EXPECT_TRUE(path_is_folder(folder_));
+}
+
 TEST_F(FileSystemTest, ErrorsNamePathAndReason) {
   const fs::path none = folder_ / "none";
   EXPECT_THAT(runtime_error_of([&] { files_.create(none / "x", 70); }),

@@ -14,18 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// not_found is an answer; that the system would not say is an error.
-fs::file_type type_of(const fs::path& path) {
-  std::error_code error;
-  const fs::file_type type = fs::status(path, error).type();
-  if (type == fs::file_type::none) {
-    fail_usage("cannot read {}: {}", path.string(), error.message());
-  }
-  return type;
-}
-
 std::string read_index(const fs::path& folder) {
-  const fs::file_type type = type_of(folder);
+  const fs::file_type type = type_at(folder);
   if (type == fs::file_type::not_found) {
     fail_usage("there is no checkpoint {}", folder.string());
   }
@@ -34,7 +24,7 @@ std::string read_index(const fs::path& folder) {
                folder.string(), kCheckpointsFolder);
   }
   if (has_index(folder)) return read_file(folder / kIndexFile);
-  if (type_of(folder / kCheckpointsFolder) == fs::file_type::directory) {
+  if (path_is_folder(folder / kCheckpointsFolder)) {
     fail_usage(
         "{} is a run folder, not a checkpoint; name a folder step-... "
         "in {}",
@@ -101,7 +91,7 @@ std::string part_problem(const SafetensorsFile& file, const TensorInfo& info,
 }  // namespace
 
 bool has_index(const fs::path& folder) {
-  return type_of(folder / kIndexFile) != fs::file_type::not_found;
+  return path_exists(folder / kIndexFile);
 }
 
 Loaded load(const fs::path& folder, Depth depth) {

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include "merak/base/error.h"
+#include "merak/base/file.h"
 #include "merak/checkpoint/safetensors/weight_folder.h"
 #include "merak/checkpoint/step_folder.h"
 #include "merak/config/parse.h"
@@ -56,7 +57,7 @@ fs::path run_folder_of(const checkpoint::Checkpoint& saved) {
 
 std::shared_ptr<const data::Tokenizer> tokenizer_of_run(const fs::path& run) {
   const fs::path file = run / "config.toml";
-  if (!fs::exists(file)) {
+  if (!path_exists(file)) {
     fail_usage(
         "{} is missing: it says which tokenizer the checkpoint was trained "
         "with; keep the checkpoint in its run folder, or export it and put a "
@@ -99,8 +100,8 @@ SavedModel load_folder(const fs::path& folder) {
 }  // namespace
 
 checkpoint::Checkpoint open_saved(const fs::path& path) {
-  if (!fs::exists(path)) fail_usage("{} does not exist", path.string());
-  if (fs::is_directory(path / checkpoint::kCheckpointsFolder)) {
+  if (!path_exists(path)) fail_usage("{} does not exist", path.string());
+  if (path_is_folder(path / checkpoint::kCheckpointsFolder)) {
     const auto newest = checkpoint::find_newest_complete(
         path, [](const std::string& line) { spdlog::warn("{}", line); });
     if (!newest) {
@@ -112,7 +113,7 @@ checkpoint::Checkpoint open_saved(const fs::path& path) {
 }
 
 SavedModel load_saved(const fs::path& path) {
-  if (fs::exists(path / "config.json")) return load_folder(path);
+  if (path_exists(path / "config.json")) return load_folder(path);
   return load_checkpoint(open_saved(path));
 }
 

@@ -47,12 +47,12 @@ std::map<std::string, std::string> parse_weight_map(const fs::path& index) {
 }  // namespace
 
 WeightFolder::WeightFolder(const fs::path& folder) : folder_(folder) {
-  if (fs::exists(folder / kSingle)) {
+  if (path_exists(folder / kSingle)) {
     files_.emplace_back(folder / kSingle);
     for (const StoredTensor& tensor : files_[0].tensors()) {
       places_.emplace(tensor.spec.name, Place{0, &tensor});
     }
-  } else if (fs::exists(folder / kIndex)) {
+  } else if (path_exists(folder / kIndex)) {
     add_index(folder / kIndex);
   } else {
     fail_usage("{} has neither {} nor {}; other weight files must be converted",

@@ -18,7 +18,7 @@ constexpr const char* kEndOfText = "<|endoftext|>";
 fs::path merges_beside(const fs::path& vocabulary) {
   const fs::path folder = vocabulary.parent_path();
   for (const char* name : {"merges.txt", "vocab.bpe"}) {
-    if (fs::exists(folder / name)) return folder / name;
+    if (path_exists(folder / name)) return folder / name;
   }
   fail_usage(
       "{}: beside it lies no merges.txt or vocab.bpe, which a GPT-2 "

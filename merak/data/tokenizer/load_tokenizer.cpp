@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "merak/base/error.h"
+#include "merak/base/file.h"
 #include "merak/base/mapped_file.h"
 #include "merak/data/tokenizer/bpe_tokenizer.h"
 #include "merak/data/tokenizer/byte_tokenizer.h"
@@ -20,9 +21,10 @@ constexpr const char* kSupported =
 
 fs::path file_in_folder(const fs::path& folder) {
   for (const char* name : {"tokenizer.json", "vocab.json", "encoder.json"}) {
-    if (fs::is_regular_file(folder / name)) return folder / name;
+    if (path_is_file(folder / name)) return folder / name;
   }
-  if (fs::exists(folder / "tokenizer.model")) return folder / "tokenizer.model";
+  if (path_exists(folder / "tokenizer.model"))
+    return folder / "tokenizer.model";
   fail_usage("{}: no tokenizer in this folder; {}", folder.string(),
              kSupported);
 }
@@ -46,8 +48,8 @@ bool is_tokenizer_json(const fs::path& path) {
 std::unique_ptr<const Tokenizer> load_tokenizer(const std::string& name) {
   if (name == "bytes") return std::make_unique<ByteTokenizer>();
   fs::path path = name;
-  if (fs::is_directory(path)) path = file_in_folder(path);
-  if (!fs::exists(path)) {
+  if (path_is_folder(path)) path = file_in_folder(path);
+  if (!path_exists(path)) {
     fail_usage("tokenizer \"{}\": no such file; {}", name, kSupported);
   }
   if (path.extension() == ".model") {

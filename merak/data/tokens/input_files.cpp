@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "merak/base/error.h"
+#include "merak/base/file.h"
 #include "merak/base/mapped_file.h"
 
 namespace merak::data {
@@ -18,7 +19,7 @@ constexpr const char* kSupported =
 std::vector<std::string> expand(const std::string& pattern,
                                 const std::string& key) {
   // A file may have a bracket in its name.
-  if (fs::exists(pattern)) return {pattern};
+  if (path_exists(pattern)) return {pattern};
   glob_t found{};
   const int result = ::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found);
   std::vector<std::string> paths;
@@ -45,7 +46,7 @@ InputFile megatron_pair(const fs::path& path, const std::string& key) {
   index.replace_extension(".idx");
   data.replace_extension(".bin");
   for (const fs::path& part : {index, data}) {
-    if (!fs::exists(part)) {
+    if (!path_exists(part)) {
       fail_usage("{}: {} needs {} beside it, which does not exist", key,
                  path.string(), part.filename().string());
     }
@@ -54,7 +55,7 @@ InputFile megatron_pair(const fs::path& path, const std::string& key) {
 }
 
 InputFile classify(const fs::path& path, const std::string& key) {
-  if (fs::is_directory(path)) {
+  if (path_is_folder(path)) {
     fail_usage("{}: {} is a folder; name its files, as in \"{}\"", key,
                path.string(), (path / "*.txt").string());
   }

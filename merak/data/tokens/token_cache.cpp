@@ -82,7 +82,7 @@ void encode_joined(DocumentReader& reader, const InputFile& input,
 // A sound cache that answers to `expected`, or nothing.
 std::optional<TextTokens> open_cache(const fs::path& path,
                                      const Header& expected) {
-  if (!fs::is_regular_file(path)) return std::nullopt;
+  if (!path_is_file(path)) return std::nullopt;
   auto file = std::make_shared<const MappedFile>(path);
   const std::string_view bytes = file->bytes();
   if (bytes.size() < sizeof(Header)) return std::nullopt;
