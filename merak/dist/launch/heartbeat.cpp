@@ -63,7 +63,11 @@ void Heartbeat::attach(FileDescriptor fd, bool must_answer,
                                token, options_.label));
   peer.socket.send("beat " + to_text(progress_));
   peers_.push_back(std::move(peer));
-  const char byte = 1;  // the thread polls the new socket from now on
+  wake();  // the thread polls the new socket from now on
+}
+
+void Heartbeat::wake() {
+  const char byte = 1;
   ::send(wake_write_.get(), &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -71,6 +75,8 @@ void Heartbeat::set_progress(std::int64_t step, std::int64_t micro_batch,
                              std::string_view action) {
   const std::lock_guard lock(mutex_);
   ++progress_.sequence;
+  // A rank that is killed says nothing more: its step should be known.
+  if (progress_.step != step) wake();
   progress_.step = step;
   progress_.micro_batch = micro_batch;
   progress_.action = action;

@@ -61,7 +61,8 @@ class Heartbeat {
                       const std::string& token,
                       std::chrono::milliseconds timeout);
 
-  // Any thread; cheap enough for every action. -1: see Progress.
+  // Any thread; cheap enough for every action. A new step is told at once, the
+  // rest with the next beat. -1: see Progress.
   void set_progress(std::int64_t step, std::int64_t micro_batch,
                     std::string_view action);
   Progress progress() const;
@@ -83,6 +84,7 @@ class Heartbeat {
   };
 
   void attach(FileDescriptor fd, bool must_answer, const std::string& token);
+  void wake();
   void run();
   void wait_for_input(std::vector<pollfd>& entries);
   void send_beats();
