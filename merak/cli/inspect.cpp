@@ -69,11 +69,14 @@ Description describe(const Inspection& found) {
       {"problems", found.problems},    {"parameters", found.parameters},
       {"bytes", found.bytes},          {"files", found.files},
       {"tensors", tensors_json(found)}};
-  result.text = fmt::format(
-      "{}: {} parameters in {} tensors, {} bytes in {} "
-      "file{}\n",
-      found.format, found.parameters, found.tensors.size(), found.bytes,
-      found.files, found.files == 1 ? "" : "s");
+  // Nothing is known of what could not be opened.
+  const bool opened = result.sound || found.files > 0;
+  if (opened)
+    result.text = fmt::format(
+        "{}: {} parameters in {} tensors, {} bytes in {} "
+        "file{}\n",
+        found.format, found.parameters, found.tensors.size(), found.bytes,
+        found.files, found.files == 1 ? "" : "s");
   if (found.format == "checkpoint" && result.sound) {
     result.fields["step"] = found.step;
     result.fields["layout"] = parsed(found.layout);
@@ -135,19 +138,19 @@ Description describe_run(const fs::path& run) {
 }
 
 Description describe_directory(const fs::path& path) {
-  if (fs::is_directory(path / checkpoint::kCheckpointsFolder)) {
+  if (path_is_folder(path / checkpoint::kCheckpointsFolder)) {
     return describe_run(path);
   }
   if (checkpoint::parse_step_folder(path.filename().string()) ||
-      fs::exists(path / "checkpoint.json")) {
+      path_exists(path / "checkpoint.json")) {
     return describe(checkpoint::verify(path));
   }
   return describe(checkpoint::describe_folder(path));
 }
 
 Description inspect_path(const fs::path& path) {
-  if (!fs::exists(path)) fail_usage("{} does not exist", path.string());
-  if (fs::is_directory(path)) return describe_directory(path);
+  if (!path_exists(path)) fail_usage("{} does not exist", path.string());
+  if (path_is_folder(path)) return describe_directory(path);
   const std::string extension = path.extension().string();
   if (extension == ".safetensors") return describe(checkpoint::describe(path));
   if (extension == ".idx") return describe_megatron(path);

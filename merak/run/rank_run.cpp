@@ -1,6 +1,7 @@
 #include "merak/run/rank_run.h"
 
 #include <ATen/Parallel.h>
+#include <c10/util/Exception.h>
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 
 #include "merak/base/error.h"
 #include "merak/base/file.h"
+#include "merak/base/file_system.h"
 #include "merak/base/log.h"
 #include "merak/base/xxh64.h"
 #include "merak/checkpoint/cleanup.h"
@@ -35,11 +37,10 @@ namespace fs = std::filesystem;
 
 // And the log in it, which is the process's from here on.
 void make_run_folder(const fs::path& folder, const std::string& label) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    fail_usage("run.dir is {}, which cannot be made: {}", folder.string(),
-               error.message());
+  try {
+    make_durable_folder(system_files(), folder);
+  } catch (const Error& error) {
+    fail_usage("run.dir is {}: {}", folder.string(), error.what());
   }
   spdlog::set_default_logger(
       make_logger({label, folder / "merak.log", true, {}}));
@@ -354,6 +355,14 @@ void RankRun::fail(const Error& error, bool because_of_peer) {
   if (session_) session_->heartbeat().fail(error.what(), because_of_peer);
 }
 
+// LibTorch's own messages end in pages of where they come from.
+Error as_error(const std::exception& error) {
+  if (const auto* ours = dynamic_cast<const Error*>(&error)) return *ours;
+  const auto* theirs = dynamic_cast<const c10::Error*>(&error);
+  return {ErrorKind::kRuntime,
+          theirs != nullptr ? theirs->what_without_backtrace() : error.what()};
+}
+
 // LibTorch's threads of a rank that is a thread: as the launcher has it.
 int threads_of(std::int64_t ranks) {
   const int all = at::get_num_threads();
@@ -382,10 +391,8 @@ RunResult train_rank(const config::Config& config,
   } catch (const dist::PeerError& error) {
     failure = error;
     because_of_peer = true;
-  } catch (const Error& error) {
-    failure = error;
   } catch (const std::exception& error) {
-    failure = Error(ErrorKind::kRuntime, error.what());
+    failure = as_error(error);
   }
   if (environment.world_size == 1) {
     delete run;
@@ -415,9 +422,10 @@ RunResult train_threads(
       try {
         const RunResult result = run.run(make_model);
         if (rank == 0) first = result;
-      } catch (const Error& error) {
-        run.fail(error, false);
-        throw;
+      } catch (const std::exception& error) {
+        const Error failure = as_error(error);
+        run.fail(failure, false);
+        throw failure;
       }
     });
   });

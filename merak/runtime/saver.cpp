@@ -79,7 +79,7 @@ void Saver::finish() {
   std::string manifest;
   try {
     manifest = saver_.wait();
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {  // all ranks wait for a manifest
     manifest = checkpoint::failed_manifest(
         {folder_of(options_), pending_.step, world_.rank()}, error.what());
   }
@@ -100,7 +100,7 @@ void Saver::publish(const std::string& manifest) {
           {folder_of(options_), pending_.step, options_.layout_json,
            options_.model_json, trainer.dump(), options_.keep},
           manifests, &warn);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {  // all ranks wait for the outcome
       failure = error.what();
     }
   }
