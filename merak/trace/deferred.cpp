@@ -263,13 +263,13 @@ class InitTape::Replay {
   std::unordered_map<Impl, at::Tensor> real_;
 };
 
-// The tensor itself, or the first one of the same memory: `torch::tensor` and
-// others make a second tensor of what a factory returned, unseen.
 bool InitTape::made(const at::Tensor& tensor) const {
   return known_.contains(tensor.unsafeGetTensorImpl()) ||
          first_of_storage_.contains(tensor.storage().unsafeGetStorageImpl());
 }
 
+// The tensor itself, or the first one of the same memory: `torch::tensor` and
+// others make a second tensor of what a factory returned, unseen.
 const at::Tensor& InitTape::find_known(const at::Tensor& deferred,
                                        const std::string& name) const {
   if (known_.count(deferred.unsafeGetTensorImpl()) > 0) return deferred;
